@@ -63,6 +63,14 @@ OF_THE_SYSTEM = re.compile(
     r"(os|shutil)\.(replace|renames?|remove\w*|unlink|rmdir|mkdir|makedirs|link|symlink|mkfifo|mknod|utime|l?chmod|fchmod"
     r"|f?truncate|rmtree|copy\w*|move)"
 )
+# Modules that find out what a path is without its symbolic links, each with its reason. All others call the first.
+RESOLVING = {
+    "workspace.boundary": "gives an error of ours for a path that nothing can have",
+    "workspace.workspace": "opens a folder that was looked at before",
+    "library.walk": "opens a folder that was looked at before",
+    "library.payloads": "opens a file that was looked at before",
+    "history.follow": "opens a transcript that was looked at before",
+}
 # Tests of a complete room, or of a promise that several of its modules keep.
 WHOLE = {
     "cli": {"test_bad_input", "test_read_only"},
@@ -219,3 +227,12 @@ def test_tests_mirror_the_tree(path: Path) -> None:
         return
     subjects = {module.stem for module in (SOURCE / room).glob("*.py")} - {"__init__"}
     assert any(f"{path.stem}_".startswith(f"test_{subject}_") for subject in subjects), f"{path.stem} tests no module"
+
+
+@each_module
+def test_paths_are_resolved_in_one_place(path: Path) -> None:
+    """`Path.resolve` and `realpath` raise errors of Python's own for what a file may name: a loop of links, a NUL."""
+    for call in (node for node in ast.walk(tree(path)) if isinstance(node, ast.Call)):
+        function = ast.unparse(call.func)
+        assert not (function.endswith(".resolve") and not call.args), f"{name_of(path)} calls {function}"
+        assert not function.endswith("realpath") or name_of(path) in RESOLVING, f"{name_of(path)} calls {function}"

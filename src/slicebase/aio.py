@@ -96,7 +96,7 @@ class Step(_Block):
 
     @property
     def interrupted_steps(self) -> tuple[int, ...]:
-        """The earlier steps that were closed as failures when the block began: their process had ended."""
+        """The earlier steps that were closed as failures when the block began: nobody held them any more."""
         return self._called.interrupted_steps
 
     @property

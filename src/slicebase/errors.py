@@ -229,6 +229,7 @@ class SlicebaseError(Exception):
         self.hint = hint
         self.where = where
         self.exit = CODES[code].exit
+        self.item: int | None = None  # which of several values that were given is at fault, from 0
         self.add_note(f"[{code}] {hint}".rstrip())  # a traceback shows it
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from slicebase import Slicebase
 from tests.cli.conftest import Tt
 from tests.paths import PROJECT
 
@@ -308,20 +309,55 @@ def test_a_file_becomes_a_run_in_a_folder_that_is_not_a_workspace_yet(tt: Tt, tm
 # A step of a process that was killed, and budgets
 
 
-def begun() -> dict[str, Any]:
-    return {"type": "STEP_BEGUN", "step": 4, "payload": {"watched": True}}
+@pytest.mark.parametrize(
+    ("bad", "code"),
+    [
+        ({"type": "PLAN_DONE"}, "step-missing"),
+        ({"type": "X", "time": "yesterday"}, "bad-time"),
+        ({"type": "X", "step": 2**53 - 2}, "bad-event"),
+        ({"type": "X", "payload": {"n": 2**60}}, "integer-range"),
+        ({"type": "X", "payload": {"t": ["y" * 1500] * 100}}, "payload-too-large"),
+        ({"type": "SNAPSHOT"}, "reserved-event"),
+    ],
+)
+def test_an_event_of_a_file_that_cannot_be_stored_is_reported_with_its_line(
+    tt: Tt, run: str, tmp_path: Path, bad: dict[str, Any], code: str
+) -> None:
+    (tmp_path / "events.jsonl").write_text(lines({"type": "X"}) + "\n" + lines(bad, {"type": "X"}))
+    error = tt("run", "log", run, "--file", "events.jsonl", "--json").error
+    assert (error["code"], error["where"]["file"], error["where"]["line"]) == (code, "events.jsonl", 3)
+    assert tt("run", "status", run, "--json").json["events"] == 1
+
+
+@pytest.mark.parametrize("given", ["max_steps=nan", "max_steps", "max_steps=true", "max_cost=[1]", "max_cost=much"])
+def test_a_limit_that_is_no_number_is_called_so(tt: Tt, run: str, given: str) -> None:
+    started = tt("run", "start", "-o", "Objective", "--done", "Done", "--budget", given)
+    assert (started.exit, "is not a number" in started.err) == (2, True)
+    assert tt("run", "log", run, "X", "--threshold", f"{given}").exit == 2
+
+
+def test_a_command_that_logs_an_item_says_which_id_it_got(tt: Tt, run: str, evidence: list[str]) -> None:
+    assert tt("run", "claim", run, "It is.").out == f"claim:{run}/c1\n"
+    assert tt("run", "claim", run, "--id", f"claim:{run}/c1", "--status", "retracted").out == f"claim:{run}/c1\n"
+    claim = tt("run", "claim", run, "It was.", "--json").json
+    assert (claim["id"], claim["ref"]) == ("c2", f"claim:{run}/c2")
+    assert "It was." in tt("why", claim["ref"]).out
+    assert tt("run", "conflict", run, "Both.", "-a", evidence[0], "-b", evidence[1]).out == "x1\n"
+    failure = tt("run", "failure", run, "--category", "tool", "--where", "make", "--why", "exit 2", "--json").json
+    assert (failure["id"], failure["ref"]) == ("f1", None)
+    assert tt("run", "question", run, "Is it?", "--json").json["id"] is None
 
 
 def test_the_status_says_which_steps_it_has_closed(tt: Tt, run: str, tmp_path: Path) -> None:
-    (tmp_path / "events.jsonl").write_text(lines(begun()))
-    tt("run", "log", run, "--file", "events.jsonl")
-    assert "interrupted step 4" in tt("run", "status", run).out
+    with Slicebase.open(tmp_path) as memory:
+        memory.runs.step(run).__enter__()  # and dropped
+    assert "interrupted step 1" in tt("run", "status", run).out
     status = tt("run", "status", run, "--json").json
-    assert (status["interrupted_steps"], status["open_failures"][0]["failure_id"]) == ([], "step-4")
-    (tmp_path / "events.jsonl").write_text(lines({**begun(), "step": 5}))
-    tt("run", "log", run, "--file", "events.jsonl")
+    assert (status["interrupted_steps"], status["open_failures"][0]["failure_id"]) == ([], "step-1")
+    with Slicebase.open(tmp_path) as memory:
+        memory.runs.step(run).__enter__()
     stopped = tt("run", "stop", run, "--reason", "HUMAN_REQUESTED")
-    assert "step 5" in stopped.err
+    assert "step 2" in stopped.err
 
 
 def test_the_status_of_a_fork_shows_what_it_has_inherited(tt: Tt, tmp_path: Path) -> None:

@@ -15,12 +15,12 @@ from slicebase.graph.turn import Turn
 from slicebase.importers.formats import HEAD_BYTES, recognise
 from slicebase.importers.swe_agent import FORMAT, NAME
 from slicebase.importers.values import Options
-from slicebase.runs.event import LogHead, append_all
+from slicebase.runs.event import LogHead
 from slicebase.runs.projection import project
 from slicebase.runs.status import measure
 from tests.importers.reading import Taken, take, texts
 from tests.paths import SHARED
-from tests.runs.made import NOW, RUN
+from tests.runs.made import NOW, RUN, append_all
 
 REAL = SHARED / "data" / "runs" / "swe-agent"
 

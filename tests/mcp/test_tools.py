@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from slicebase.errors import CODES
+from slicebase.errors import CODES, SlicebaseError
 from slicebase.files.body.rows import read_rows
 from slicebase.mcp.calls import ServerEnvironment
 from slicebase.mcp.tools import call_tool, offered
@@ -232,6 +232,41 @@ def test_the_events_of_a_run_are_signed_with_their_numbers(one_agent: Agent) -> 
         signed = [event for event in base.truth.runs.events("r") if event.type == "CLIENT"]
     assert [event.payload["events"]["first"] for event in signed] == [1, logged["first"]]
     assert {(event.payload["agent"], event.payload["session"]) for event in signed} == {("weaver", "session-7")}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"action": "claim", "run": "r", "statement": "So."},
+        {"action": "log", "run": "r", "events": [{"type": "ACT_DONE", "step": 1}]},
+        {"action": "start", "run": "other", "objective": "Fix it.", "done": "Tests pass."},
+    ],
+    ids=lambda arguments: arguments["action"],
+)
+def test_what_is_written_to_a_run_and_its_signature_are_stored_together(
+    one_agent: Agent, monkeypatch: pytest.MonkeyPatch, arguments: dict[str, Any]
+) -> None:
+    """A client is never told that a write failed which is stored."""
+    one_agent.result("run", action="start", run="r", objective="Fix it.", done="Tests pass.")
+
+    def refused(*_: object) -> None:
+        raise SlicebaseError("run-closed", "somebody has stopped the run meanwhile")
+
+    monkeypatch.setattr("slicebase.truth.run_log.Appender.sign", refused)
+    assert one_agent.refusal("run", **arguments) == "run-closed"
+    monkeypatch.undo()
+    with one_agent.environment.open() as base:
+        assert [event.type for event in base.truth.runs.events("r")] == ["RUN_STARTED", "CLIENT"]
+        assert [entry.id for entry in base.runs.list_runs()] == ["r"]
+
+
+def test_a_claim_is_answered_with_its_reference(one_agent: Agent) -> None:
+    one_agent.result("run", action="start", run="r", objective="Fix it.", done="Tests pass.")
+    claimed = one_agent.call("run", action="claim", run="r", statement="So.")
+    assert claimed.structured_content is not None
+    assert claimed.structured_content["claim"] == "claim:r/c1"
+    assert "claim:r/c1" in text_of(claimed)
+    assert one_agent.result("why", ref="claim:r/c1")["reasons"][0]["ref"] == "claim:r/c1"
 
 
 def test_a_verified_claim_without_evidence_is_refused(agent: Agent) -> None:

@@ -1,12 +1,12 @@
 """Small runs for the tests."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
 
 from slicebase.runs.checks import Inputs
-from slicebase.runs.event import Event, EventDraft, LogHead, append_all
+from slicebase.runs.event import Event, EventDraft, LogHead, append
 from slicebase.runs.evidence import Chunk, Evidence, cite
 from slicebase.runs.gate import Compaction, compact
 from slicebase.runs.records import ManifestLogged, RunStarted, Span
@@ -93,6 +93,15 @@ MANIFESTS: Mapping[str, ManifestLogged | None] = {
         *(known_manifest(number, policy) for number in range(1, 10) for policy in (None, POLICY)),
     )
 }
+
+
+def append_all(head: LogHead, drafts: Iterable[EventDraft], now: str) -> tuple[list[Event], LogHead]:
+    """Returns the events that the drafts become after `head`, and the new end of the log."""
+    events = []
+    for draft in drafts:
+        event, head = append(head, draft, now)
+        events.append(event)
+    return events, head
 
 
 def log(*drafts: EventDraft, head: LogHead = START) -> tuple[Event, ...]:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slicebase.runs.checks import CHECKS, Inputs, QuoteCondition, check
-from slicebase.runs.event import EventDraft, LogHead, append_all
+from slicebase.runs.event import EventDraft, LogHead
 from slicebase.runs.evidence import cite
 from slicebase.runs.gate import state_of
 from slicebase.runs.records import ManifestLogged
@@ -27,6 +27,7 @@ from tests.runs.made import (
     STARTED,
     TEXT,
     TURN,
+    append_all,
     claim,
     compacted,
     conflict,
@@ -116,6 +117,11 @@ OF_A_MANIFEST = [name for name in manifest().payload if name != "manifest_id"]
 UNKNOWN = cite(TURN, "The build fails")  # well made, and not in the ledger
 MISDERIVED = msgspec.structs.replace(STALE, quote_hash=PASSING.quote_hash, quote=None)
 LONG = "x" * 2001
+
+
+def failure_of(**changes: str) -> EventDraft:
+    return EventDraft(type="FAILURE", payload={**failure().payload, **changes})
+
 
 CASES: list[tuple[str, str, Callable[[], Case]]] = [
     ("objective_unchanged", "a second start", lambda: second_start(objective="Find another.")),
@@ -267,6 +273,8 @@ CASES: list[tuple[str, str, Callable[[], Case]]] = [
     ("statements_present", "a conflict's id", lambda: of_log(conflict("  "))),
     ("statements_present", "a conflict's description", lambda: of_log(conflict(description="\t"))),
     ("statements_present", "a failure's id", lambda: of_log(failure(""))),
+    ("statements_present", "a failure's category", lambda: of_log(failure_of(category=" "))),
+    ("statements_present", "a failure's place and reason", lambda: of_log(failure_of(where="", why="\u200b"))),
     ("statements_present", "a question", lambda: of_log(question(" "))),
     ("statements_present", "a source", lambda: of_log(EventDraft(type="SOURCE", payload={"source_ids": [""]}))),
     ("statements_present", "a source alone", lambda: of_log(EventDraft(type="SOURCE", payload={"source_ids": ""}))),
@@ -274,6 +282,11 @@ CASES: list[tuple[str, str, Callable[[], Case]]] = [
     ("statements_present", "a statement of a zero width space", lambda: of_log(claim(statement="\u200b"))),
     ("statements_present", "an id of a filler", lambda: of_log(claim("\u3164"))),
 ]
+
+
+def test_a_failure_needs_a_place_or_a_reason() -> None:
+    for name in ("where", "why"):
+        assert failed(*of_log(failure_of(**{name: ""}))) == []
 
 
 def test_a_full_run_passes_every_check() -> None:

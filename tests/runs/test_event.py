@@ -19,12 +19,11 @@ from slicebase.runs.event import (
     EventDraft,
     LogHead,
     append,
-    append_all,
     check_chain,
     read_lines,
 )
 from tests.paths import GOLDEN
-from tests.runs.made import FULL, NOW, RUN, log
+from tests.runs.made import FULL, NOW, RUN, append_all, log
 
 VECTORS = json.loads((GOLDEN / "ids.json").read_text())
 
@@ -62,7 +61,7 @@ def test_a_links_fast_record_is_its_canonical_form(link: ChainLink) -> None:
 def test_only_three_types_are_terminal() -> None:
     """ "Counted events definition"."""
     assert {"PLAN_DONE", "ACT_DONE", "OBSERVE_DONE"} == TERMINAL
-    assert len(TYPES) == 14
+    assert len(TYPES) == 17
 
 
 def test_numbers_run_from_one_without_gaps_and_the_first_event_has_no_previous_hash() -> None:

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from slicebase.errors import SlicebaseError
-from slicebase.runs.event import EventDraft, LogHead, append_all
+from slicebase.runs.event import EventDraft, LogHead
 from slicebase.runs.gate import Spent, budgets_of, cost_of, exceeded, spent
 from slicebase.runs.records import Budgets
-from tests.runs.made import NOW, RUN, cycle
+from tests.runs.made import NOW, RUN, append_all, cycle
 
 
 def test_budgets_are_part_of_the_done_definition() -> None:

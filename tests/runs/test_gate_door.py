@@ -8,18 +8,15 @@ from hypothesis import given, settings
 
 from slicebase.core.hashing import canonical
 from slicebase.errors import SlicebaseError
-from slicebase.runs.checks import Inputs
-from slicebase.runs.event import MAX_PAYLOAD, EventDraft, LogHead, append_all
+from slicebase.runs.event import MAX_PAYLOAD, EventDraft
 from slicebase.runs.gate import (
     admit,
     check_before_logging,
-    compact,
-    fork,
     start,
     stopped,
 )
 from slicebase.runs.manifests import manifest_events, source_events
-from slicebase.runs.records import Inherited, ManifestLogged, RunStarted
+from slicebase.runs.records import Inherited, ManifestLogged
 from slicebase.runs.state import RunState, fold
 from tests.runs.made import (
     FULL,
@@ -32,9 +29,7 @@ from tests.runs.made import (
     claim,
     compacted,
     conflict,
-    cycle,
     failure,
-    inputs,
     log,
     manifest,
     pointer,
@@ -66,6 +61,12 @@ def test_a_run_starts_with_its_terms() -> None:
         (RUN, {"done_definition": ""}, "bad-run"),
         (RUN, {"done_definition": {}}, "bad-run"),
         (RUN, {"done_definition": " \n"}, "bad-run"),
+        (RUN, {"done_definition": {"text": None}}, "bad-run"),
+        (RUN, {"done_definition": {"text": []}}, "bad-run"),
+        (RUN, {"done_definition": {"text": [" "], "more": "words"}}, "bad-run"),
+        (RUN, {"done_definition": {"": ""}}, "bad-run"),
+        (RUN, {"done_definition": {" ": "words"}}, "bad-run"),
+        (RUN, {"done_definition": {"all": [{"of": [None, " "]}, {}]}}, "bad-run"),
         (RUN, {"done_definition": {"text": " ", "budgets": {"max_steps": 1}}}, "bad-run"),
         (RUN, {"done_definition": ["a"]}, "bad-run"),
         (RUN, {"done_definition": 5}, "bad-run"),
@@ -74,6 +75,8 @@ def test_a_run_starts_with_its_terms() -> None:
         (RUN, {"objective": 5}, "bad-run"),
         (RUN, {"objective": ["a"]}, "bad-run"),
         (RUN, {"provenance_mode": None}, "bad-run"),
+        (RUN, {"provenance_mode": " "}, "bad-run"),
+        (RUN, {"provenance_mode": "x" * 2001}, "bad-run"),
         (RUN, {"done_definition": {"budgets": {"max_steps": -1}}}, "bad-run-budget"),
     ],
 )
@@ -164,18 +167,6 @@ def test_door_and_gate_agree(draft: EventDraft) -> None:
     assert (refusal(draft) is None) == compacted(draft).passed
 
 
-def test_a_fork_continues_from_a_snapshot() -> None:
-    origin = compacted(*FULL, question("closed?", "closed")).snapshot
-    events, _ = append_all(LogHead("run-2"), fork("run-2", origin, NOTHING_SPENT), NOW)
-    assert events[0].payload["forked_from"] == origin["snapshot_id"]
-    made = Inputs(msgspec.convert(events[0].payload, RunStarted), None, LogHead("run-2"), tuple(events), LEDGER, {})
-    compaction = compact(lambda: made, NOW)
-    assert compaction.passed, compaction.diagnosis
-    assert compaction.snapshot["state"] == origin["state"]
-    assert compaction.snapshot["objective"] == origin["objective"]
-    assert compaction.snapshot["counts"]["counted_events_since_last_compaction"] == 0
-
-
 def test_sources_are_logged_in_as_many_events_as_their_size_needs() -> None:
     chunks = [f"turn:{number:08x}-0000-0000-0000-000000000000" for number in range(5000)]
     drafts = list(source_events(["session:s1"], chunks, step=4))
@@ -214,12 +205,3 @@ def test_a_large_manifest_is_its_event_and_source_events_after_it() -> None:
 
 def test_a_small_manifest_is_one_event() -> None:
     assert len(list(manifest_events(ManifestLogged(manifest_id="mf_" + "0" * 32)))) == 1
-
-
-def test_a_run_of_steps_and_forks_keeps_its_terms() -> None:
-    origin = compact(lambda: inputs(*cycle(1)), NOW).snapshot
-    first = next(fork("run-2", origin, NOTHING_SPENT))
-    assert {name: first.payload[name] for name in ("objective", "done_definition")} == {
-        "objective": STARTED.objective,
-        "done_definition": STARTED.done_definition,
-    }

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from slicebase.core.ids import turn_id
 from slicebase.errors import SlicebaseError
 from slicebase.graph.turn import Parent, Part, Role, Turn
-from slicebase.runs.event import EventDraft, LogHead, append_all
+from slicebase.runs.event import EventDraft, LogHead
 from slicebase.runs.gate import compact
 from slicebase.runs.projection import KEPT, path_of, project
 from slicebase.runs.records import RunStarted
 from slicebase.runs.state import RunState, fold
-from tests.runs.made import LEDGER, NOW, RUN, STALE, STARTED, inputs
+from tests.runs.made import LEDGER, NOW, RUN, STALE, STARTED, append_all, inputs
 
 
 def say(text: str, kind: str = "text") -> Part:

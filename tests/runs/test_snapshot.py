@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 
 from slicebase.core.hashing import canonical, digest_of
 from slicebase.errors import SlicebaseError
-from slicebase.runs.event import EventDraft, LogHead, append_all
+from slicebase.runs.event import EventDraft, LogHead
 from slicebase.runs.records import RunStarted
 from slicebase.runs.snapshot import build, content, from_bytes, snapshot_digest, snapshot_id, to_bytes, typed
 from slicebase.runs.state import RunState, fold
 from tests.paths import GOLDEN
 from tests.runs.golden import assert_golden
-from tests.runs.made import FULL, NOW, RUN, claim, compacted, cycle, log, manifest
+from tests.runs.made import FULL, NOW, RUN, append_all, claim, compacted, cycle, log, manifest
 from tests.runs.test_state import good_drafts, odd_drafts
 
 VECTOR = json.loads((GOLDEN / "ids.json").read_text())["snapshot"]

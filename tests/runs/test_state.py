@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slicebase.runs.checks import Inputs
-from slicebase.runs.event import Event, EventDraft, LogHead, append_all
+from slicebase.runs.event import Event, EventDraft, LogHead
 from slicebase.runs.gate import compact
 from slicebase.runs.snapshot import build, to_bytes
 from slicebase.runs.state import RunState, fold, from_snapshot
@@ -23,6 +23,7 @@ from tests.runs.made import (
     STALE,
     STARTED,
     TURN,
+    append_all,
     claim,
     conflict,
     cycle,

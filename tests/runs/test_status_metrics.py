@@ -1,8 +1,8 @@
 """The metrics that justify other thresholds ("Tuning metric")."""
 
-from slicebase.runs.event import EventDraft, LogHead, append_all
+from slicebase.runs.event import EventDraft, LogHead
 from slicebase.runs.status import Metrics, measure
-from tests.runs.made import NOW, PASSING, RUN, claim, cycle, failure, pointer
+from tests.runs.made import NOW, PASSING, RUN, append_all, claim, cycle, failure, pointer
 
 SNAPSHOT = EventDraft(type="SNAPSHOT", payload={"status": "PASS"})
 

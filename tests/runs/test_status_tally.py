@@ -3,11 +3,11 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slicebase.runs.event import EventDraft, LogHead, append_all
+from slicebase.runs.event import EventDraft, LogHead
 from slicebase.runs.gate import spent, stopped
 from slicebase.runs.state import RunState, fold
 from slicebase.runs.status import RunTally, tally_of
-from tests.runs.made import NOW, RUN, claim
+from tests.runs.made import NOW, RUN, append_all, claim
 
 some_drafts = st.lists(
     st.one_of(

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slicebase.core.hashing import canonical
-from slicebase.runs.event import EventDraft, LogHead, append_all
+from slicebase.runs.event import EventDraft, LogHead
 from slicebase.runs.state import RunState, fold
 from slicebase.runs.values import each_of, is_blank, same
-from tests.runs.made import NOW, RUN
+from tests.runs.made import NOW, RUN, append_all
 
 SCALARS = st.none() | st.booleans() | st.integers(-2, 2) | st.sampled_from(["", "a", "0"])
 VALUES = st.recursive(SCALARS, lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.just("a"), inner))

@@ -108,6 +108,12 @@ def check_items(truth: Truth, run: str) -> None:
     assert truth.runs.log.items.of(run) == derived.places
 
 
+def check_acknowledged(truth: Truth, run: str, before: int) -> None:
+    """Checks that no item is stored as a tombstone right after it was accepted."""
+    for stored in truth.runs.log.events(run, before):
+        assert stored.purged is None or key_of(stored.event) is None
+
+
 @given(acts=acts)
 @settings(max_examples=60 * MORE, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_items_that_are_read_one_by_one_are_those_of_the_state(
@@ -123,9 +129,11 @@ def test_items_that_are_read_one_by_one_are_those_of_the_state(
         for act, events in acts:
             for run in ("r", "r+"):
                 try:
+                    before = truth.runs.log.tally(run).seq if truth.runs.log.exists(run) else 0
                     apply(truth, run, act, events)
+                    check_acknowledged(truth, run, before)
                 except SlicebaseError as error:
-                    assert error.code in {"gate-refused", "run-closed", "no-run", "no-snapshot", "run-exists"}
+                    assert error.code in {"gate-refused", "run-closed", "no-run", "no-snapshot", "run-exists", "purged"}
         for tally in list(truth.runs.log.tallies()):
             check_items(truth, tally.run_id)
     finally:

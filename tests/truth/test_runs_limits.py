@@ -154,7 +154,7 @@ def test_a_free_id_is_found_with_few_looks_whatever_numbers_are_taken(count: int
 
 def test_a_run_always_has_a_next_step(base: Slicebase) -> None:
     base.runs.start("r", "o", "d")
-    for type_ in ("PLAN_DONE", "STEP_BEGUN", "CLAIM"):
+    for type_ in ("PLAN_DONE", "NOTE", "CLAIM"):
         for step in (FARTHEST_STEP + 1, LARGEST_INTEGER):
             event = {"type": type_, "step": step, "payload": {"claim_id": "c1", "statement": "It is."}}
             assert code_of(partial(base.runs.log, "r", [event])) == "bad-event"

@@ -12,13 +12,14 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from slicebase.core.times import from_text
 from slicebase.errors import SlicebaseError
 from slicebase.runs.checks import Inputs
-from slicebase.runs.event import Event, EventDraft, LogHead, append_all
-from slicebase.runs.gate import Thresholds, admit, compact, fork, inheritance, is_due, spent, start, stopped
+from slicebase.runs.event import Event, EventDraft, LogHead
+from slicebase.runs.forks import fork, inheritance
+from slicebase.runs.gate import Thresholds, admit, compact, is_due, spent, start, stopped
 from slicebase.runs.records import RunStarted
 from slicebase.runs.snapshot import to_bytes
 from slicebase.runs.state import RunState, fold
 from slicebase.truth.truth import Truth
-from tests.runs.made import LEDGER, MANIFESTS, NOW, STARTED, claim
+from tests.runs.made import LEDGER, MANIFESTS, NOW, STARTED, append_all, claim
 from tests.runs.test_state import good_drafts
 
 MOMENT = from_text(NOW)

@@ -7,12 +7,18 @@ import subprocess
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from slicebase import Slicebase, aio
+from slicebase.truth import run_log
 from slicebase.verbs.step import Step
 from tests.codes import code_of
 
@@ -187,7 +193,87 @@ def test_a_context_is_bound_to_the_step_that_begins_next(memory: Slicebase) -> N
     assert numbers(memory, "MANIFEST") == [2, 2]
 
 
+# The end of a step
+
+TERMINAL = ("PLAN_DONE", "ACT_DONE", "OBSERVE_DONE")
+WAYS: list[Callable[[Slicebase, Step, str], object]] = [
+    lambda memory, step, name: {"PLAN_DONE": step.plan, "ACT_DONE": step.act, "OBSERVE_DONE": step.observe}[name]("x"),
+    lambda memory, step, name: step.log(name, text="x"),
+    lambda memory, step, name: memory.runs.log(RUN, [{"type": name, "step": step.number}]),
+]
+
+
+def interrupted(action: Callable[[], object]) -> None:
+    """Calls an action that is interrupted after its commit, before it returns."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("slicebase.truth.runs.RunWriter.outcome", stop)
+        action()
+
+
+def stop(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(TERMINAL), st.sampled_from(range(len(WAYS)))), max_size=4),
+    st.sampled_from(["return", "raise", "interrupt"]),
+)
+@settings(max_examples=10 * MORE)
+def test_a_step_adds_exactly_the_terminal_events_that_its_log_has_not(logged: list[tuple[str, int]], end: str) -> None:
+    with TemporaryDirectory() as folder, Slicebase.init(folder) as memory:
+        memory.runs.start(RUN, "Objective", "Done")
+        with suppress(KeyboardInterrupt, ValueError), memory.runs.step(RUN, compact=False) as step:
+            for place, (name, way) in enumerate(logged):
+                action = partial(WAYS[way], memory, step, name)
+                if end == "interrupt" and place == len(logged) - 1:
+                    interrupted(action)
+                action()
+            if end == "raise":
+                raise ValueError
+        given = [name for name, _ in logged]
+        expected = Counter(given) | Counter(TERMINAL)
+        assert Counter(event.type for event in memory.runs.events(RUN) if event.type in TERMINAL) == expected
+        assert memory.runs.status(RUN).next_compaction.counted_events == expected.total()
+        assert memory.verify().status == "VERIFIED"
+
+
+def disturbed(memory: Slicebase, name: str) -> None:
+    with memory.runs.step(RUN) as step:
+        event = {"type": name, "step": step.number, "payload": {"watched": True}}
+        assert code_of(memory.runs.log, RUN, [event]) == "reserved-event"
+        assert code_of(step.log, name, watched=True) == "reserved-event"
+        raise ValueError("boom")
+
+
+@pytest.mark.parametrize("name", ["STEP_BEGUN", "STEP_ENDED"])
+def test_nobody_can_begin_or_end_the_step_of_another_one(memory: Slicebase, name: str) -> None:
+    with pytest.raises(ValueError, match="boom"):
+        disturbed(memory, name)
+    assert [failure["category"] for failure in memory.runs.status(RUN).open_failures] == ["ValueError"]
+
+
 # Steps that were interrupted
+
+
+@pytest.mark.parametrize("events", [0, 500])
+def test_closing_many_interrupted_steps_reads_none_of_the_events_since(
+    memory: Slicebase, monkeypatch: Any, events: int
+) -> None:
+    """They are closed in one transaction, in which nobody else can write."""
+    steps = [memory.runs.step(RUN).__enter__() for _ in range(20)]
+    memory.runs.log(RUN, [{"type": "TOKEN", "step": step.number} for step in steps] * (events // 20))
+    steps.clear()
+    read: Counter[str] = Counter()
+    real = run_log.read_link
+
+    def counted(*link: Any) -> object:
+        read["links"] += 1
+        return real(*link)
+
+    monkeypatch.setattr(run_log, "read_link", counted)
+    with memory.runs.step(RUN, compact=False) as step:
+        assert len(step.interrupted_steps) == 20
+    assert read.total() < 10
 
 
 def test_a_step_of_a_killed_process_is_closed_by_the_next_step(memory: Slicebase) -> None:
@@ -348,16 +434,6 @@ def test_a_failure_of_a_step_never_replaces_another_one(memory: Slicebase) -> No
     failures = memory.runs.status("fork").open_failures
     assert [failure["why"] for failure in failures][:2] == ["first", "second"]
     assert len({failure["failure_id"] for failure in failures}) == 3
-
-
-def test_events_of_that_name_in_a_stream_are_taken_as_they_are(memory: Slicebase) -> None:
-    """Without a mark of ours, nobody can know whether the step goes on. With one, as in a copied log, it counts."""
-    memory.runs.log(RUN, [{"type": "STEP_BEGUN", "step": 3}, {"type": "STEP_ENDED"}, {"type": "STEP_ENDED", "step": 9}])
-    assert memory.runs.status(RUN).interrupted_steps == ()
-    assert memory.runs.next_step(RUN) == 4
-    memory.runs.log(RUN, [{"type": "STEP_BEGUN", "step": 5, "payload": {"watched": True}}])
-    assert memory.runs.status(RUN).interrupted_steps == (5,)
-    assert memory.verify().status == "VERIFIED"
 
 
 def test_the_doctor_removes_the_files_of_steps_that_nobody_holds(memory: Slicebase) -> None:

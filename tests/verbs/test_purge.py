@@ -3,7 +3,7 @@
 import json
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from slicebase.history.inputs import LONG_SAMPLE
 from slicebase.library.purge import Order, PurgeReport, Purging
 from slicebase.verbs.purge import _session
 from slicebase.workspace.atomic import locked
+from tests.codes import code_of
 from tests.conversations import annotate, name
 from tests.mixed_verbs import MORE
 from tests.verbs.test_verify import without_triggers
@@ -818,11 +819,24 @@ def test_a_reason_that_repeats_what_is_purged_is_refused(memory: Slicebase, reas
     assert memory.purge("session:u", reason="Ada asked for it.").turns
 
 
-def test_an_event_that_is_logged_again_after_its_text_was_purged_is_noted_as_it_is_stored(memory: Slicebase) -> None:
-    claim = {"type": "CLAIM", "payload": {"claim_id": SECRET, "statement": "So.", "status": "candidate"}}
-    memory.runs.log("own", [claim])
+def test_an_item_that_was_purged_is_not_accepted_to_be_stored_as_purged(memory: Slicebase) -> None:
+    """What is acknowledged is in the state, in its own words, and under the id that the call returns."""
+    a, b = (memory.cite(f"turn:{name('c')}", quote) for quote in ("an ordinary sentence", "the mountains"))
+    verbs: dict[str, Callable[[], object]] = {
+        "claim": lambda: memory.runs.claim("own", f"So: {SECRET}", id="k"),
+        "failure": lambda: memory.runs.failure("own", "why", id=f"id {SECRET}"),
+        "conflict": lambda: memory.runs.conflict("own", f"So: {SECRET}", id="x", a=a, b=b),
+        "question": lambda: memory.runs.question("own", f"Is it so: {SECRET}?"),
+        "stream": lambda: memory.runs.log(
+            "own", [{"type": "CLAIM", "payload": {"claim_id": SECRET, "statement": "."}}]
+        ),
+    }
+    for verb in verbs.values():
+        verb()
     memory.purge("session:s")
-    memory.runs.log("own", [claim])
-    places = memory.truth.runs.log.items.of("own")
-    assert len([place for (kind, _), place in places.items() if kind == "CLAIM"]) == 3
+    events = memory.runs.status("own").events
+    assert {code_of(verb) for verb in verbs.values()} == {"purged"}
+    assert memory.runs.status("own").events == events
+    again = memory.runs.claim("own", f"So: {SECRET}")
+    assert memory.truth.runs.state("own").claims[again.id]["statement"] == f"So: {SECRET}"
     assert memory.verify().status == "VERIFIED"

@@ -1,6 +1,7 @@
 """The recorder: every call of a tool is a step with its plan, the call, and its result by reference."""
 
 import asyncio
+import inspect
 import json
 import math
 from base64 import b64encode
@@ -119,6 +120,37 @@ def test_a_function_with_async_is_recorded_too(memory: Slicebase, recorder: Reco
     assert asyncio.run(main()) == ["A", "B", "C"]
     assert sorted({step for _, step in summary(memory) if step}) == [1, 2, 3]
     assert memory.runs.status(RUN).metrics.counted_events == 9
+
+
+def test_a_call_with_wrong_arguments_fails_at_once_and_by_its_own_error(memory: Slicebase, recorder: Recorder) -> None:
+    """Whatever kind of function it is: nothing is left open, to be called an interruption later."""
+
+    async def awaited(a: int) -> int:
+        return a
+
+    def plain(a: int) -> int:
+        return a
+
+    class Tool:
+        async def method(self, a: int) -> int:
+            return a
+
+    def coming(*given: Any) -> Any:
+        return awaited(*given)
+
+    given: Any = (1, 2)
+    tools: list[Any] = [awaited, plain, partial(awaited, *given), partial(plain, *given), Tool().method, coming]
+    for tool in tools:
+        with pytest.raises(TypeError):
+            asyncio.run(awaited_if_needed(recorder(tool)))
+    status = memory.runs.status(RUN)
+    assert [failure["category"] for failure in status.open_failures] == ["TypeError"] * len(tools)
+    assert status.interrupted_steps == ()
+
+
+async def awaited_if_needed(tool: Any) -> object:
+    result = tool()
+    return await result if inspect.isawaitable(result) else result
 
 
 def test_callbacks_record_calls_that_overlap(memory: Slicebase, recorder: Recorder) -> None:

@@ -41,7 +41,7 @@ def fields_of(type_: str) -> list[str]:
 
 @st.composite
 def any_event(draw: st.DrawFn) -> dict[str, Any]:
-    type_ = draw(st.sampled_from([*(name for name in TYPES if TYPES[name].agent), "RUN_STARTED", "STEP_BEGUN", "X"]))
+    type_ = draw(st.sampled_from([*(name for name in TYPES if TYPES[name].agent), "RUN_STARTED", "X"]))
     payload = draw(st.dictionaries(st.sampled_from(fields_of(type_)), any_json, max_size=9))
     step = draw(st.integers(0, 5) | st.just(FARTHEST_STEP))
     return {"type": type_, "step": step, "payload": payload}
@@ -97,6 +97,25 @@ def test_costs_without_measure_stay_numbers(memory: Slicebase) -> None:
 
 
 # Terms
+
+long_texts = st.sampled_from(["audit_only", "x" * 2000, "x" * 2001, "y" * 70_000])
+done_definitions = words | long_texts | st.dictionaries(words | long_texts | st.just("budgets"), any_json, max_size=3)
+
+
+@settings(max_examples=30 * MORE, deadline=None)
+@given(words | long_texts, done_definitions, words | long_texts)
+def test_terms_are_refused_at_the_start_or_pass_the_gate(
+    shared: Slicebase, objective: str, done: Any, mode: str
+) -> None:
+    run = f"t{next(COUNT)}"
+    try:
+        shared.runs.start(run, objective, done, provenance_mode=mode)
+    except SlicebaseError as error:
+        assert error.code in {"bad-run", "bad-run-budget", "payload-too-large"}
+        return
+    assert shared.runs.compact(run).snapshots
+    shared.runs.fork(run, f"{run}-fork")
+    assert shared.runs.compact(f"{run}-fork").snapshots
 
 
 @pytest.mark.parametrize("done", [["a"], 5, {1: "a"}, "", "  ", {}, {"text": ""}, None, object()])

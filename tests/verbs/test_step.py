@@ -1,16 +1,24 @@
 """A step of an agent as a `with` block, with plain arguments."""
 
+import os
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
 from importlib.resources import as_file, files
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from slicebase import Slicebase
 from slicebase.runs.event import Event
+from slicebase.runs.gate import Thresholds
 from tests.codes import code_of
 
+MORE = int(os.environ.get("SLICEBASE_EXAMPLES", "1"))  # `make fuzz` runs ten times as many examples
 RUN = "r1"
 
 
@@ -165,6 +173,47 @@ def test_settings_decide_when_a_step_compacts_its_run(memory: Slicebase) -> None
     with runs.step(RUN) as step:
         step.act("look")
     assert step.snapshots
+
+
+@given(st.lists(st.sampled_from([None, ValueError, KeyboardInterrupt, GeneratorExit]), max_size=12))
+@settings(max_examples=5 * MORE)
+def test_the_counts_alone_decide_when_a_run_is_compacted(outcomes: list[type[BaseException] | None]) -> None:
+    with TemporaryDirectory() as folder, Slicebase.init(folder) as memory:
+        memory.runs.start(RUN, "Objective", "Done")
+        for number, outcome in enumerate(outcomes, 1):
+            step = memory.runs.step(RUN, compact=Thresholds(counted_events=100, steps=3))
+            with suppress(*[outcome] if outcome else []), step:
+                step.plan("look")
+                if outcome:
+                    raise outcome
+            assert bool(step.snapshots) == (number % 3 == 0)
+
+
+def refused_by_the_gate(memory: Slicebase) -> None:
+    with memory.runs.step(RUN, compact=Thresholds(counted_events=3)) as step:
+        step.log("CLAIM", claim_id="c", statement="x", status="verified")
+        raise ValueError("the tool's own")
+
+
+def test_an_error_arrives_though_the_gate_stops_the_run(memory: Slicebase) -> None:
+    with pytest.raises(ValueError, match="the tool's own") as caught:
+        refused_by_the_gate(memory)
+    assert ["gate-refused" in note for note in caught.value.__notes__] == [True]
+    assert memory.runs.status(RUN).stopped == "SYSTEM_ERROR"
+
+
+@dataclass(frozen=True)
+class FrozenError(Exception):
+    text: str
+
+
+def test_an_error_arrives_though_the_end_of_its_step_exceeds_a_budget(memory: Slicebase) -> None:
+    for raised in (ValueError("x"), FrozenError("x")):
+        name = type(raised).__name__
+        memory.runs.start(name, "Objective", "Done", budgets={"max_steps": 0})
+        with pytest.raises(type(raised)), memory.runs.step(name):
+            raise raised
+        assert memory.runs.status(name).stopped == "BUDGET_EXCEEDED"
 
 
 def test_a_step_is_used_inside_its_block_and_once(memory: Slicebase) -> None:

@@ -25,6 +25,7 @@ def purged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
             memory.runs.begin_step(run)
             memory.runs.log(run, [{"type": "PLAN_DONE", "step": 3, "payload": {"text": f"{run} looks"}}])
         held = memory.truth.steps.begin("open", 0)
+        memory.runs.log("open", [{"type": "ACT_DONE", "step": held.number}])
         memory.runs.stop("stopped", "HUMAN_REQUESTED")
         memory.purge("run:open", reason="a test")
         memory.purge("run:stopped", reason="a test")
@@ -83,12 +84,14 @@ def test_a_changed_tally_is_found_also_in_a_purged_run(purged: Path, run: str, c
         "UPDATE steps SET last = 1 WHERE run = 'open' AND step = 1",
         "UPDATE steps SET begun = 5 WHERE run = 'stopped' AND step = 1",
         "UPDATE steps SET begun = begun + 1 WHERE run = 'open' AND begun > 0",
+        "UPDATE steps SET logged = 0 WHERE run = 'open' AND begun > 0",
+        "UPDATE steps SET logged = 1 WHERE run = 'whole' AND step = 1",
         "DELETE FROM steps WHERE run = 'stopped' AND step = 2",
-        "INSERT INTO steps VALUES ('open', 500, 1, 0)",
+        "INSERT INTO steps VALUES ('open', 500, 1, 0, 0)",
         "INSERT INTO items VALUES ('open', 'CLAIM', x'00', 1, 2, 0)",
         "INSERT INTO items VALUES ('whole', 'CLAIM', x'00', 2, 2, 0)",
         "INSERT INTO items VALUES ('ghost', 'CLAIM', x'00', 1000000, 1, 0)",
-        "INSERT INTO steps VALUES ('ghost', 500, 1, 0)",
+        "INSERT INTO steps VALUES ('ghost', 500, 1, 0, 0)",
         "INSERT INTO runs SELECT 'ghost', seq, hash, started, updated, sequence, compacted, counted, steps, all_steps,"
         " cost, stopped FROM runs WHERE run = 'whole'",
     ],

@@ -27,9 +27,9 @@ def done_definition(text: str) -> Any:
     return json_object(text, "--done") if text.lstrip().startswith("{") else text
 
 
-def limits_of(given: tuple[str, ...]) -> dict[str, Any]:
-    """Returns the budgets that are given as KEY=N."""
-    return {name: _number(value) for name, _, value in (each.partition("=") for each in given)}
+def limits_of(option: str, given: tuple[str, ...]) -> dict[str, Any]:
+    """Returns the limits that are given to an option as KEY=N."""
+    return dict(_number(option, each) for each in given)
 
 
 def thresholds_of(base: "Slicebase", given: tuple[str, ...] = ()) -> "Thresholds":
@@ -39,7 +39,7 @@ def thresholds_of(base: "Slicebase", given: tuple[str, ...] = ()) -> "Thresholds
     from slicebase.runs.gate import Thresholds
 
     defaults = {"counted_events": base.settings.compaction_events, "steps": base.settings.compaction_steps}
-    values = defaults | limits_of(given)
+    values = defaults | limits_of("--threshold", given)
     try:
         thresholds = msgspec.convert(values, Thresholds)
     except msgspec.ValidationError as error:
@@ -49,11 +49,16 @@ def thresholds_of(base: "Slicebase", given: tuple[str, ...] = ()) -> "Thresholds
     return thresholds
 
 
-def _number(text: str) -> Any:
+def _number(option: str, given: str) -> tuple[str, Any]:
+    """Returns the name and the number of KEY=N."""
+    name, _, text = given.partition("=")
     try:
-        return read_json(text)
+        number = read_json(text)
     except SlicebaseError:
-        return text
+        number = None
+    if isinstance(number, bool) or not isinstance(number, int | float):
+        raise click.UsageError(f"{option} {name}: {text!r} is not a number")
+    return name, number
 
 
 def json_object(text: str, option: str) -> dict[str, Any]:

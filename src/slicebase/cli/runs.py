@@ -22,7 +22,7 @@ from slicebase.cli.run_options import (
     whole_lines,
 )
 from slicebase.cli.runs_read import list_, narrative, print_id, print_logged, snapshot, status
-from slicebase.errors import Exit
+from slicebase.errors import Exit, SlicebaseError, Where
 
 
 @click.command()
@@ -51,7 +51,7 @@ def start(
         base.surroundings.new_id() if run_id is None else run_id,
         objective,
         done_definition(done),
-        budgets=limits_of(budgets),
+        budgets=limits_of("--budget", budgets),
         provenance_mode=provenance_mode,
     )
     print_id(tally.run_id, as_json)
@@ -100,8 +100,13 @@ def log(
         first = 1
         for lines in batches:
             drafts = list(read_lines(lines, str(path), first))
+            numbers = [number for number, line in enumerate(lines, first) if line.strip()]
             first += len(lines)
-            print_logged(base.runs.log(name, drafts, compact=compact), as_json)
+            try:
+                logged = base.runs.log(name, drafts, compact=compact)
+            except SlicebaseError as error:
+                raise error if error.item is None else error.at(Where(str(path), numbers[error.item])) from None
+            print_logged(logged, as_json)
 
 
 @click.command("from")
@@ -161,7 +166,7 @@ def from_(
 @click.command()
 @run_argument
 @click.argument("statement", required=False)
-@click.option("--id", "claim_id", metavar="ID", help="The claim's id (default: a new one).")
+@click.option("--id", "claim_id", metavar="ID", help="The claim's id or reference (default: a new one).")
 @click.option(
     "--status",
     type=click.Choice(["verified", "candidate", "retracted"]),
@@ -182,12 +187,13 @@ def claim(
 ) -> None:
     """Log a claim, or change the status of one (--id without STATEMENT).
 
-    A verified claim without evidence is refused.
+    Prints the reference of the claim, such as claim:RUN/c1. A verified claim without evidence is refused.
     """
     if statement is None and claim_id is None:
         raise click.UsageError("Give a statement, or --id and --status.")
-    runs = open_base(ctx).runs
-    logged = runs.claim(run_name(run_id), statement, id=claim_id, status=status, cite=list(evidence))
+    runs, name = open_base(ctx).runs, run_name(run_id)
+    claim_id = claim_id and claim_id.removeprefix(f"claim:{name}/")  # as this command prints it
+    logged = runs.claim(name, statement, id=claim_id, status=status, cite=list(evidence))
     print_logged(logged, as_json)
 
 
@@ -211,7 +217,7 @@ def conflict(
     resolve: str | None,
     as_json: bool,
 ) -> None:
-    """Log a conflict with evidence for both sides, or resolve one."""
+    """Log a conflict with evidence for both sides, or resolve one. Prints its id."""
     if (description is None) == (resolve is None):
         raise click.UsageError("Give one of DESCRIPTION and --resolve.")
     runs = open_base(ctx).runs
@@ -252,7 +258,7 @@ def failure(
     resolve: str | None,
     as_json: bool,
 ) -> None:
-    """Log a failure, or resolve one."""
+    """Log a failure, or resolve one. Prints its id."""
     if resolve is None and not (category and where and why):
         raise click.UsageError("Give --category, --where and --why, or --resolve.")
     logged = open_base(ctx).runs.failure(

@@ -29,7 +29,7 @@ def status_lines(status: "RunStatus") -> Iterator[str]:
     if spent := _spent(status):
         yield f"budget     {spent}"
     for number in status.interrupted_steps:
-        yield f"interrupted step {number}: its process has ended before it, which is a failure"
+        yield f"interrupted step {number}: its process has ended, or its object was dropped, which is a failure"
     due = "due now" if following.due else "not due"
     yield (
         f"compaction {following.counted_events} of {following.event_threshold} counted events, "
@@ -73,12 +73,17 @@ def print_id(run_id: str, as_json: bool) -> None:
 
 
 def print_logged(logged: "Logged", as_json: bool) -> None:
-    """Prints the snapshots that were taken, and the numbers of the events that were logged."""
+    """Prints the claim, conflict or failure that was logged, the snapshots, and the numbers of the events.
+
+    A claim is named by its reference, which `tt why` takes; a conflict or a failure by its id.
+    """
     tally = logged.tally
     if as_json:
         print_json(
             {
                 "run": tally.run_id,
+                "id": logged.id or None,
+                "ref": logged.ref or None,
                 "first": logged.first,
                 "last": logged.last,
                 "snapshots": list(logged.snapshots),
@@ -90,8 +95,8 @@ def print_logged(logged: "Logged", as_json: bool) -> None:
         )
         return
     for number in logged.interrupted_steps:
-        note(f"step {number} of run:{tally.run_id} was closed as a failure: its process has ended before it")
-    for name in logged.snapshots:
+        note(f"step {number} of run:{tally.run_id} was closed as a failure: nobody held it any more")
+    for name in ([logged.ref or logged.id] if logged.id else []) + list(logged.snapshots):
         print_text(name)
     if logged.last >= logged.first:
         note(

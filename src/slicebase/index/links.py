@@ -1,5 +1,6 @@
 """The links between slice files, read from the index."""
 
+import os
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
@@ -110,6 +111,6 @@ def _place(connection: apsw.Connection, root: Path, name: str) -> LinkTarget:
     if entry:
         return LinkTarget("file", entry)
     kind = target_kind(name)
-    if kind == "id" or (kind == "path" and not (root / name).exists()):
+    if kind == "id" or (kind == "path" and not os.path.exists(root / name)):  # also for names that no path can have
         return LinkTarget("missing")
     return LinkTarget(kind)

@@ -15,6 +15,7 @@ from slicebase.files.findings import Finding
 from slicebase.files.links import SUFFIX
 from slicebase.files.slice_file import SliceFile
 from slicebase.files.yaml.load import MAX_HEADER
+from slicebase.workspace.boundary import real_path
 from slicebase.workspace.workspace import find_root
 
 LARGEST_READ: Final = 64 * 1024 * 1024  # bytes; the body of a larger file is not checked
@@ -31,7 +32,7 @@ def validate(paths: Sequence[Path], root: Path | None = None) -> ValidationRepor
     workspaces: dict[Path, CheckedWorkspace] = {}
     names = {os.path.abspath(name): name for path in reversed(paths) for name in _slice_files(path, findings)}
     for folder, files in _by_folder(names.values()):
-        top = _workspace_of(folder, root.resolve() if root else None)
+        top = _workspace_of(folder, real_path(root) if root else None)
         workspace = workspaces.setdefault(top, CheckedWorkspace(top))
         relative = folder.relative_to(top).as_posix()
         findings.extend(finding for name in files if (finding := workspace.add(name, relative)))
@@ -83,7 +84,7 @@ def _by_folder(names: Iterable[str]) -> Iterator[tuple[Path, list[str]]]:
 
 def _resolved(folder: Path) -> Path:
     """Resolves a folder. A library that is a symbolic link still belongs to the workspace that contains the link."""
-    return folder.parent.resolve() / LIBRARY if folder.name == LIBRARY else folder.resolve()
+    return real_path(folder.parent) / LIBRARY if folder.name == LIBRARY else real_path(folder)
 
 
 class CheckedWorkspace:
@@ -92,7 +93,7 @@ class CheckedWorkspace:
     def __init__(self, root: Path) -> None:
         self.root = root
         self._root = str(root)
-        self._inside = tuple(os.path.join(folder, "") for folder in (root, os.path.realpath(root / LIBRARY)))
+        self._inside = tuple(os.path.join(folder, "") for folder in (root, real_path(root / LIBRARY)))
         self.files: list[Checked] = []
         self._names: dict[str, str] = {}  # of the checked files, by id
 
@@ -142,15 +143,18 @@ class CheckedWorkspace:
     @cached_property
     def _others(self) -> dict[str, tuple[str, SliceFile]]:
         """The names and heads of the library's files that are not checked themselves, by id."""
-        checked_paths = {os.path.realpath(os.path.join(self._root, checked.location.path)) for checked in self.files}
+        checked_paths = {real_path(os.path.join(self._root, checked.location.path)) for checked in self.files}
         names = _slice_files(self.root / LIBRARY, []) if (self.root / LIBRARY).is_dir() else ()
-        heads = ((name, _parsed(name, _HEAD)) for name in names if os.path.realpath(name) not in checked_paths)
+        heads = ((name, _parsed(name, _HEAD)) for name in names if real_path(name) not in checked_paths)
         return {head.id: (name, head) for name, head in heads if head and head.id}
 
     # Paths
 
     def target_at(self, path: str) -> Target:
-        real = os.path.realpath(os.path.join(self._root, path))
+        try:
+            real = str(real_path(os.path.join(self._root, path)))
+        except SlicebaseError:  # nothing can have this path
+            return "missing"
         if not f"{real}/".startswith(self._inside):
             return "outside"
         if os.path.isdir(real):
@@ -160,7 +164,7 @@ class CheckedWorkspace:
     def size(self, path: str) -> int | None:
         try:
             status = os.stat(os.path.join(self._root, path))
-        except OSError:
+        except (OSError, ValueError):  # ValueError: nothing can have this path
             return None
         return status.st_size if stat.S_ISREG(status.st_mode) else None
 

@@ -23,6 +23,7 @@ from slicebase.index.notes import CopiedNote, copied_notes
 from slicebase.library.notes import NoteReader, NotesCall, NotesReport, one_at_a_time
 from slicebase.library.pointers import MOST_LINKED, NoteVersion, moment_of, note_id
 from slicebase.library.walk import SkippedNote, walk
+from slicebase.workspace.boundary import real_path
 from slicebase.workspace.note_files import read_note_bytes
 from slicebase.workspace.workspace import LIBRARY
 
@@ -118,7 +119,7 @@ class NoteCopier:
 
         The path of a folder outside is of this machine, and nobody else's business: its hash tells which one it is.
         """
-        home = os.path.realpath(self._folder.root)
+        home = real_path(self._folder.root)
         inside = folder.is_relative_to(home)
         prefix = folder.relative_to(home).as_posix() if inside else folder.name
         self._redaction.refuse("the name of the folder", prefix)

@@ -26,8 +26,8 @@ from slicebase.files.check.version import checked_bytes
 from slicebase.files.links import SUFFIX, file_name, is_safe, reach, resolve
 from slicebase.files.slice_file import SliceFile
 from slicebase.workspace.atomic import create_folder, file_errors, locked, read_bytes, write_all, write_bytes
-from slicebase.workspace.boundary import not_a_file
-from slicebase.workspace.workspace import LIBRARY, Workspace, create_local_folder
+from slicebase.workspace.boundary import not_a_file, real_path
+from slicebase.workspace.workspace import LIBRARY, StrPath, Workspace, create_local_folder
 
 PAYLOADS: Final = "payloads"  # payloads that were copied into the library
 
@@ -169,7 +169,7 @@ class SliceFolder:
     def inside(self, to: str) -> Path | None:
         """Returns the real path of a path in a slice file, or None if it leads out of the workspace (ruling 29)."""
         path = resolve(LIBRARY, to)
-        real = Path(os.path.realpath(self.root / path)) if path is not None else None
+        real = _real_or_none(self.root / path) if path is not None else None
         return real if real and real.is_relative_to(self.root) else None
 
     def time_of(self, file: SliceFile) -> int | None:
@@ -208,7 +208,7 @@ class FolderWriter:
 
     def __init__(self, folder: SliceFolder) -> None:
         self.folder = folder
-        self._real: dict[str, str] = {}  # folders that new files name, as they are without symbolic links
+        self._real: dict[str, Path | None] = {}  # folders that new files name, as they are without symbolic links
 
     def find(self, given: str, if_version: str | None = None) -> SliceFile:
         """Returns the file to change. Raises a conflict if it is no longer the version that the change is based on."""
@@ -294,8 +294,16 @@ class FolderWriter:
             return self.folder.inside(to) is not None
         above = os.path.dirname(full)
         if above not in self._real:
-            self._real[above] = os.path.realpath(above)
-        return Path(self._real[above]).is_relative_to(self.folder.root)
+            self._real[above] = _real_or_none(above)
+        real = self._real[above]
+        return real is not None and real.is_relative_to(self.folder.root)
+
+
+def _real_or_none(path: StrPath) -> Path | None:
+    try:
+        return real_path(path)
+    except SlicebaseError:  # nothing can have this path
+        return None
 
 
 def outside_workspace(to: str) -> SlicebaseError:

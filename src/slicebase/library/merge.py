@@ -15,6 +15,7 @@ from slicebase.errors import SlicebaseError, Where
 from slicebase.files.merge import merge_bytes
 from slicebase.files.merge_lines import unmerged
 from slicebase.workspace.atomic import own_temporary, read_bytes, remove, write_bytes
+from slicebase.workspace.boundary import real_path
 
 _LARGEST: Final = 64 << 20  # bytes of a version of a slice file
 _OF_GIT: Final = ".merge_file_"  # how git names the files that it passes to a merge driver
@@ -40,7 +41,7 @@ def merge_files(base: Path, ours: Path, theirs: Path, name: str) -> MergeReport:
         except Exception as error:  # whatever it is: git would take our side alone
             data = unmerged(mine, other)
             report = MergeReport((), f"{type(error).__name__}: {error}")
-        real = ours.resolve()  # git names it, and reads it again
+        real = real_path(ours)  # git names it, and reads it again
         write_bytes(real, [data], within=real.parent, temporary=own_temporary())
     return report
 

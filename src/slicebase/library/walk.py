@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from slicebase.errors import SlicebaseError, Where
 from slicebase.files.note import LARGEST_NOTE, is_hidden
-from slicebase.workspace.boundary import cannot_read, opened_folder
+from slicebase.workspace.boundary import cannot_read, opened_folder, real_path
 from slicebase.workspace.workspace import StrPath, given_path
 
 GLOBS: Final = ("*.md", "*.markdown", "*.txt")
@@ -65,7 +65,7 @@ def notes_folder(folder: StrPath) -> Path:
 
 def folder_in(root: Path, folder: StrPath) -> str:
     """Returns the path of a folder of notes from the workspace. Refuses one outside, and a hidden one."""
-    real, home = notes_folder(folder), Path(os.path.realpath(root))
+    real, home = notes_folder(folder), real_path(root)
     if not real.is_relative_to(home):
         raise SlicebaseError(
             "outside-workspace",

@@ -1,6 +1,7 @@
 """The tool for runs: start, log, claim, compact, status."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import msgspec
@@ -31,10 +32,10 @@ class RunArguments(Arguments, frozen=True):
     action: Literal["start", "log", "claim", "compact", "status"]
     run: Annotated[
         str | None,
-        Meta(description="The run's id; start can create one, status without it lists runs", examples=["build-42"]),
+        Meta(description="start can create one, status without it lists runs", examples=["build-42"]),
     ] = None
     objective: Annotated[str | None, Meta(description="start: its purpose")] = None
-    done: Annotated[str | None, Meta(description="start: when it is done", examples=["All tests pass."])] = None
+    done: Annotated[str | None, Meta(description="start: when it is done", examples=["Tests pass."])] = None
     events: Annotated[
         tuple[EventGiven, ...],
         Meta(
@@ -43,7 +44,7 @@ class RunArguments(Arguments, frozen=True):
         ),
     ] = ()
     statement: Annotated[str | None, Meta(description="claim: the statement")] = None
-    claim_id: Annotated[str | None, Meta(description="claim: change this claim")] = None
+    claim_id: Annotated[str | None, Meta(description="claim: change it")] = None
     status: Annotated[
         Literal["verified", "candidate", "retracted"] | None, Meta(description="claim: verified needs evidence")
     ] = None
@@ -61,6 +62,7 @@ class RunResult(Result, frozen=True):
     run: str | None = None
     first: int | None = None
     last: int | None = None
+    claim: str | None = None
     snapshots: tuple[str, ...] = ()
     compaction_due: bool = False
     stopped: str | None = None
@@ -88,27 +90,29 @@ def run(call: ToolCall, given: RunArguments) -> ToolOutput:
 
 def _start(call: ToolCall, given: RunArguments) -> ToolOutput:
     run_id = call.base.surroundings.new_id() if given.run is None else _name(given)
-    tally = call.base.runs.start(run_id, str(given.objective), str(given.done))
-    _sign(call, run_id, 1, 1)
+    with _signed(call):
+        tally = call.base.runs.start(run_id, str(given.objective), str(given.done))
     return ToolOutput(RunResult(tally.run_id, 1, 1), f"Started run:{run_id}")
 
 
 def _log(call: ToolCall, given: RunArguments) -> ToolOutput:
     drafts = [EventDraft(type=each.type, step=each.step, payload=each.payload) for each in given.events]
-    return _signed(call, _name(given), call.base.runs.log(_name(given), drafts))
+    with _signed(call):
+        return _logged(call.base.runs.log(_name(given), drafts))
 
 
 def _claim(call: ToolCall, given: RunArguments) -> ToolOutput:
     if not (given.statement or given.claim_id):
         raise SlicebaseError("bad-arguments", "claim needs statement, or claim_id and status")
-    logged = call.base.runs.claim(
-        _name(given),
-        given.statement,
-        id=given.claim_id,
-        status=given.status,
-        cite=[_cited(each) for each in given.evidence],
-    )
-    return _signed(call, _name(given), logged)
+    with _signed(call):
+        logged = call.base.runs.claim(
+            _name(given),
+            given.statement,
+            id=given.claim_id,
+            status=given.status,
+            cite=[_cited(each) for each in given.evidence],
+        )
+    return _logged(logged)
 
 
 def _cited(cited: Cited) -> "Cite":
@@ -131,7 +135,7 @@ def _status(call: ToolCall, given: RunArguments) -> ToolOutput:
     lines = [f"objective: {found.objective}", f"claims: {claims}"]
     lines += [f"open question: {question}" for question in found.open_questions]
     lines += [f"open failure: {each.get('failure_id')} {each.get('why')}" for each in found.open_failures]
-    lines += [f"interrupted: step {number}, whose process has ended" for number in found.interrupted_steps]
+    lines += [f"interrupted: step {number}, which nobody holds any more" for number in found.interrupted_steps]
     lines += [f"open conflict: {each.get('conflict_id')} {each.get('description')}" for each in found.open_conflicts]
     return ToolOutput(result, quoted(lines, f"{found.events} events; {found.stopped or 'running'}"))
 
@@ -172,25 +176,20 @@ def _name(given: RunArguments) -> str:
     return ref_of("run", str(given.run)).removeprefix("run:")
 
 
-def _signed(call: ToolCall, run_id: str, logged: "Logged") -> ToolOutput:
-    if not logged.tally.stopped:  # a stopped run accepts no more events
-        _sign(call, run_id, logged.first, logged.last)
-    return _logged(logged)
-
-
-CLIENT = "CLIENT"  # a verbose event (ruling 33): which client wrote the events before it
-
-
-def _sign(call: ToolCall, run_id: str, first: int, last: int) -> None:
-    """Logs which client wrote these events. The numbers keep it correct when several clients write to one run."""
-    who = call.base.library.stamp(call.signed()).who or {}
-    signature = {**who, "events": {"first": first, "last": last}}
-    call.base.runs.log(run_id, [EventDraft(type=CLIENT, payload=signature)])
+@contextmanager
+def _signed(call: ToolCall) -> Iterator[None]:
+    """Logs which client writes, together with what is written inside: both are stored, or nothing is."""
+    who = call.base.surroundings.redaction.value(call.base.library.stamp(call.signed()).who or {})
+    with call.base.surroundings.one_thread(), call.base.truth.runs.log.signing(who):
+        yield
 
 
 def _logged(logged: "Logged") -> ToolOutput:
     tally = logged.tally
     due = is_due(tally.counted, tally.steps, DEFAULT_THRESHOLDS)
-    result = RunResult(tally.run_id, logged.first, logged.last, logged.snapshots, due, tally.stopped)
-    parts = [f"run:{tally.run_id} events {logged.first} to {logged.last}", *logged.snapshots]
+    result = RunResult(
+        tally.run_id, logged.first, logged.last, logged.ref or None, logged.snapshots, due, tally.stopped
+    )
+    named = [logged.ref] if logged.ref else []
+    parts = [*named, f"run:{tally.run_id} events {logged.first} to {logged.last}", *logged.snapshots]
     return ToolOutput(result, ", ".join(parts) + ("; compaction is due" if due else ""))

@@ -199,11 +199,11 @@ def _manifests_known(snapshot: Mapping[str, Json], inputs: Inputs) -> Problems:
 
 
 def _statements_present(snapshot: Mapping[str, Json], inputs: Inputs) -> Problems:
-    for kind_name, names in _STATED.items():
+    for kind_name, stated in _STATED.items():
         for item in inputs.new[kind_name]:
-            for name in names:
-                if is_blank(item.get(name)):
-                    yield f"the {name} of {_name(item, ITEMS[kind_name].id) or 'an item'} is empty"
+            for names in stated:
+                if all(is_blank(item.get(name)) for name in names):
+                    yield f"the {' and the '.join(names)} of {_name(item, ITEMS[kind_name].id) or 'an item'} is empty"
     state = snapshot.get("state")
     questions = _list(state.get("open_questions")) if isinstance(state, dict) else []
     if any(map(is_blank, questions)):
@@ -215,10 +215,11 @@ def _statements_present(snapshot: Mapping[str, Json], inputs: Inputs) -> Problem
                     yield f"event {event.seq}: one of its {name} is empty"
 
 
-_STATED: Mapping[str, tuple[str, ...]] = {
-    "CLAIM": ("claim_id", "statement"),
-    "CONFLICT": ("conflict_id", "description"),
-    "FAILURE": ("failure_id",),
+# Of each group of fields, one has to say something.
+_STATED: Mapping[str, tuple[tuple[str, ...], ...]] = {
+    "CLAIM": (("claim_id",), ("statement",)),
+    "CONFLICT": (("conflict_id",), ("description",)),
+    "FAILURE": (("failure_id",), ("category",), ("where", "why")),
 }
 
 

@@ -23,6 +23,7 @@ from slicebase.runs.records import (
     RunStopped,
     SnapshotLogged,
     SourceLogged,
+    StateInherited,
 )
 
 MAX_PAYLOAD = 64 * 1024  # canonical bytes; larger content becomes a blob, named by its hash
@@ -49,15 +50,19 @@ TYPES: Mapping[str, EventType] = {
     "SOURCE": EventType(False, True, SourceLogged),
     "MANIFEST": EventType(False, True, ManifestLogged),
     "LOOP": EventType(False, True, None),
+    "INHERITED": EventType(False, False, StateInherited),
+    "STEP_BEGUN": EventType(False, False, None),
+    "STEP_ENDED": EventType(False, False, None),
     "SNAPSHOT": EventType(False, False, SnapshotLogged),
     "REFUSED": EventType(False, False, Refused),
     "RUN_STOPPED": EventType(False, False, RunStopped),
 }
 VERBOSE = EventType(False, True, None)  # for every other name
-# Verbose events of a step: its number is given, and it is over. A process holds one that is watched (truth/steps.py).
+# The number of a step is given, and the step is over. A process holds one that is watched (truth/steps.py).
 STEP_BEGUN = "STEP_BEGUN"
 STEP_ENDED = "STEP_ENDED"
 WATCHED: Mapping[str, Any] = {"watched": True}
+CLIENT = "CLIENT"  # a verbose event: who wrote the events before it
 TERMINAL = frozenset(name for name, kind in TYPES.items() if kind.terminal)
 
 
@@ -251,15 +256,6 @@ def append(head: LogHead, draft: EventDraft, now: str) -> tuple[Event, LogHead]:
     """Returns the event that a draft becomes after `head`, and the new end of the log."""
     event = hashed_event(head, draft, now).event
     return event, LogHead(head.run_id, event.seq, event.hash)
-
-
-def append_all(head: LogHead, drafts: Iterable[EventDraft], now: str) -> tuple[list[Event], LogHead]:
-    """Returns the events that the drafts become after `head`, and the new end of the log."""
-    events = []
-    for draft in drafts:
-        event, head = append(head, draft, now)
-        events.append(event)
-    return events, head
 
 
 def _check(draft: EventDraft) -> None:

@@ -6,7 +6,7 @@ verbs write (ruling 35).
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import msgspec
@@ -17,16 +17,16 @@ from slicebase.core.refs import prefixed
 from slicebase.core.times import from_text
 from slicebase.errors import SlicebaseError
 from slicebase.runs.checks import Inputs, QuoteCondition, check
-from slicebase.runs.event import TERMINAL, TYPES, VERBOSE, Event, EventDraft, LogHead, append
+from slicebase.runs.event import STEP_BEGUN, STEP_ENDED, TERMINAL, TYPES, VERBOSE, Event, EventDraft, LogHead, append
 from slicebase.runs.evidence import Evidence
-from slicebase.runs.manifests import ManifestsLogged, source_events
+from slicebase.runs.manifests import ManifestsLogged
 from slicebase.runs.parts import StateParts
 from slicebase.runs.records import (
+    DEFAULT_PROVENANCE_MODE,
     Budgets,
+    CheckResult,
     DoneDefinition,
     FailureAction,
-    Inherited,
-    QuestionLogged,
     Record,
     Refused,
     RunStarted,
@@ -95,24 +95,33 @@ def with_inherited(own: Spent, started: RunStarted) -> Spent:
     return Spent(own.steps + before.steps, own.seconds + before.seconds, min(own.cost + before.cost, _MOST_COST))
 
 
-def inheritance(run_id: str, events: int, own: Spent, started: RunStarted) -> Inherited:
-    """Returns what a fork inherits from a run that has these terms, so many events, and has spent so much itself."""
-    total = with_inherited(own, started)
-    return Inherited(run=run_id, events=events, steps=total.steps, seconds=total.seconds, cost=total.cost)
+class Meter:
+    """Adds up what the events of a run spend."""
+
+    def __init__(self) -> None:
+        self._steps: set[int | None] = set()
+        self._first: str | None = None
+        self._last: str | None = None
+        self._cost = 0.0
+
+    def add(self, event: Event) -> None:
+        self._last = event.time
+        self._first = self._first or event.time
+        self._cost = with_cost(self._cost, event.payload)
+        if event.type in TERMINAL:
+            self._steps.add(event.step)
+
+    @property
+    def spent(self) -> Spent:
+        return Spent(len(self._steps), seconds_between(self._first, self._last), self._cost)
 
 
 def spent(events: Iterable[Event]) -> Spent:
     """Returns what the events of a run have spent."""
-    steps: set[int | None] = set()
-    first = last = None
-    cost = 0.0
+    meter = Meter()
     for event in events:
-        last = event.time
-        first = first or last
-        cost = with_cost(cost, event.payload)
-        if event.type in TERMINAL:
-            steps.add(event.step)
-    return Spent(len(steps), seconds_between(first, last), cost)
+        meter.add(event)
+    return meter.spent
 
 
 def seconds_between(first: str | None, last: str | None) -> float:
@@ -228,7 +237,7 @@ def stopped(reason: StopReason, message: str = "", time: str | None = None) -> E
 # Events that the verbs write, and a check of events before they are logged (ruling 35)
 
 _RUN_ID = re.compile(r"[^\s/:]{1,128}")
-_NEVER_CHANGES = ("objective", "done_definition", "provenance_mode")
+NEVER_CHANGES = ("objective", "done_definition", "provenance_mode")
 
 
 def start(run_id: str, started: RunStarted) -> EventDraft:
@@ -261,7 +270,8 @@ def is_run_id(text: str) -> bool:
 def check_terms(payload: Mapping[str, Json]) -> RunStarted:
     """Returns the terms in the payload of a RUN_STARTED event. Raises an error if no run can have them.
 
-    What could be stored and not read again would make the run, and every list of runs, unreadable.
+    What could be stored and not read again would make the run, and every list of runs, unreadable. Terms that the gate
+    refuses would stop the run at its first snapshot, and they never change.
     """
     try:
         started = msgspec.convert(payload, RunStarted)
@@ -270,14 +280,48 @@ def check_terms(payload: Mapping[str, Json]) -> RunStarted:
         raise SlicebaseError("bad-run", f"these are not the terms of a run: {error}", hint=hint) from None
     if is_blank(started.objective) or _says_nothing(started.done_definition):
         raise SlicebaseError("bad-run", "a run needs an objective and a definition of done")
+    if is_blank(started.provenance_mode):
+        raise SlicebaseError(
+            "bad-run", "the provenance mode is empty", hint=f"the usual one is {DEFAULT_PROVENANCE_MODE}"
+        )
     budgets_of(started.done_definition)
+    refused = _refused_terms(payload)
+    if refused is not None:
+        raise SlicebaseError("bad-run", f"the gate would refuse these terms: {refused.name}: {refused.message}")
     return started
 
 
+_FIRST = LogHead("-")
+_ANY_TIME = "1970-01-01T00:00:00.000Z"
+
+
+def _refused_terms(payload: Mapping[str, Json]) -> CheckResult | None:
+    """Returns the first of the gate's own checks that a run with these terms and no other event would fail."""
+    event, _ = append(_FIRST, EventDraft(type="RUN_STARTED", payload=dict(payload)), _ANY_TIME)
+    snapshot = build(fold(RunState(_FIRST.run_id), [event]), _ANY_TIME)
+    started = msgspec.convert(event.payload, RunStarted)  # as it is read back, where 5.0 is 5
+    results = check(snapshot, Inputs(started, None, _FIRST, (event,), {}, {}))
+    return next((result for result in results if result.status == "FAIL"), None)
+
+
 def _says_nothing(done: DoneDefinition) -> bool:
-    """Returns whether a definition of done is empty."""
-    text = done.get("text", "-") if isinstance(done, dict) else done
-    return not done or is_blank(text)
+    """Returns whether nothing can be seen in a definition of done, or in its `text`, if it has one."""
+    if not isinstance(done, dict):
+        return is_blank(done)
+    return not _says(done.get("text", "-")) or not any(not is_blank(name) and _says(done[name]) for name in done)
+
+
+def _says(value: Json) -> bool:
+    """Returns whether something can be seen in a value: a number, or a text that is not blank."""
+    if isinstance(value, dict | list):
+        return any(map(_says, value.values() if isinstance(value, dict) else value))
+    return value is not None and not is_blank(value)
+
+
+_WRITTEN_BY = {
+    **dict.fromkeys((STEP_BEGUN, STEP_ENDED), "`runs.step` and `runs.begin_step` write it"),
+    "INHERITED": "`tt run fork` writes it",
+}
 
 
 def admit(draft: EventDraft, started: RunStarted) -> EventDraft:
@@ -288,14 +332,14 @@ def admit(draft: EventDraft, started: RunStarted) -> EventDraft:
     """
     if draft.type == "RUN_STARTED":
         terms = msgspec.to_builtins(started)
-        changed = tuple(name for name in _NEVER_CHANGES if not same(draft.payload.get(name, terms[name]), terms[name]))
+        changed = tuple(name for name in NEVER_CHANGES if not same(draft.payload.get(name, terms[name]), terms[name]))
         refused = Refused(what=changed, attempted={name: draft.payload[name] for name in changed})
         return EventDraft.of("REFUSED", refused, step=draft.step, time=draft.time)
     if not TYPES.get(draft.type, VERBOSE).agent:
         raise SlicebaseError(
             "reserved-event",
             f"a {draft.type} event cannot be logged",
-            hint="`tt run compact` and `tt run stop` write it",
+            hint=_WRITTEN_BY.get(draft.type, "`tt run compact` and `tt run stop` write it"),
         )
     return draft
 
@@ -331,25 +375,3 @@ def _only_item(draft: EventDraft, state: RunState) -> dict[str, Any]:
     items = getattr(state, kind.collection)
     known = isinstance(item_id, str) and item_id in items
     return {kind.collection: {item_id: items[item_id]} if known else {}}
-
-
-def fork(run_id: str, snapshot: Mapping[str, Json], inherited: Inherited) -> Iterator[EventDraft]:
-    """Yields the first events of a run that continues from a snapshot that passed: its terms, and its state as events.
-
-    The log of a fork is complete: inherited items are events in its own chain. So is what was spent of its budgets.
-    """
-    terms = {name: snapshot[name] for name in _NEVER_CHANGES}
-    started = RunStarted(**terms, forked_from=snapshot["snapshot_id"], inherited=inherited)
-    used_up = exhausted(budgets_of(started.done_definition), with_inherited(Spent(), started))
-    if used_up:
-        hint = "start a run with budgets of its own"
-        message = f"run:{inherited.run} has left nothing to a fork: {used_up}"
-        raise SlicebaseError("budget-exceeded", message, hint=hint)
-    yield start(run_id, started)
-    for type_, kind in ITEMS.items():
-        for item in snapshot["state"][kind.collection]:
-            yield EventDraft(type=type_, payload={name: item[name] for name in kind.fields})
-    for question in snapshot["state"]["open_questions"]:
-        yield EventDraft.of("QUESTION", QuestionLogged(question=question))
-    coverage = snapshot["state"]["source_coverage"]
-    yield from source_events(coverage["source_ids_seen"], coverage["chunk_ids_seen"])

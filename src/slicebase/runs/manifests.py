@@ -7,7 +7,7 @@ from msgspec.structs import asdict, replace
 
 from slicebase.core.hashing import canonical
 from slicebase.runs.event import MAX_PAYLOAD, EventDraft
-from slicebase.runs.records import ManifestLogged, SourceLogged
+from slicebase.runs.records import ManifestLogged, SourceLogged, StateInherited
 from slicebase.runs.state import Json
 from slicebase.runs.values import each_of
 
@@ -46,6 +46,14 @@ def source_events(source_ids: Iterable[str], chunk_ids: Iterable[str], step: int
     """Yields SOURCE events for these ids, as many as their size needs."""
     for sources, chunks in zip_longest(_batches(source_ids), _batches(chunk_ids), fillvalue=()):
         yield EventDraft.of("SOURCE", SourceLogged(source_ids=sources, chunk_ids=chunks), step=step)
+
+
+def inherited_events(chunk_ids: Iterable[str], manifest_ids: Iterable[str], policy: str | None) -> Iterator[EventDraft]:
+    """Yields INHERITED events for what a fork cites no more and has not seen itself; none if there is nothing."""
+    batches = list(zip_longest(_batches(chunk_ids), _batches(manifest_ids), fillvalue=()))
+    for chunks, manifests in batches or ([((), ())] if policy is not None else []):
+        inherited = StateInherited(chunk_ids_cited=chunks, manifest_ids=manifests, policy_snapshot_ref=policy)
+        yield EventDraft.of("INHERITED", inherited)
 
 
 def manifest_events(manifest: ManifestLogged, step: int | None = None) -> Iterator[EventDraft]:

@@ -221,6 +221,14 @@ class SourceLogged(Record, frozen=True):
     chunk_ids: tuple[str, ...] = ()
 
 
+class StateInherited(Record, frozen=True):
+    """What a fork inherits that no item of its state says: chunks that were cited, the latest manifests, the policy."""
+
+    chunk_ids_cited: tuple[str, ...] = ()
+    manifest_ids: tuple[str, ...] = ()
+    policy_snapshot_ref: str | None = None
+
+
 class ManifestLogged(Record, frozen=True):
     """The sums of a manifest, for a context that was given to the model."""
 

@@ -272,6 +272,13 @@ def _manifest(state: _Fold, event: Event) -> None:
     )
 
 
+def _inherited(state: _Fold, event: Event) -> None:
+    """Adds what a fork takes over from the snapshot that it continues."""
+    _collect(state.chunks_cited, event.payload.get("chunk_ids_cited", []))
+    state.manifests_before += tuple(each_of(event.payload.get("manifest_ids", [])))
+    state.policy_ref = event.payload.get("policy_snapshot_ref")
+
+
 def _snapshot(state: _Fold, event: Event) -> None:
     if event.payload.get("status") != "PASS":  # never the latest state (ruling 40)
         return
@@ -293,6 +300,7 @@ _APPLY: Mapping[str, Callable[[_Fold, Event], None]] = {
     "QUESTION": _question,
     "SOURCE": _source,
     "MANIFEST": _manifest,
+    "INHERITED": _inherited,
     "SNAPSHOT": _snapshot,
     "RUN_STOPPED": _stopped,
 }

@@ -6,7 +6,7 @@ from copy import deepcopy
 from typing import Any, NamedTuple
 
 from slicebase.core.hashing import digest_of
-from slicebase.runs.event import STEP_BEGUN, STEP_ENDED, TERMINAL, WATCHED, Event, LogHead
+from slicebase.runs.event import STEP_BEGUN, STEP_ENDED, TERMINAL, TYPES, WATCHED, Event, LogHead
 from slicebase.runs.gate import Spent, Thresholds, budgets_of, is_due, seconds_between, spent, with_cost, with_inherited
 from slicebase.runs.records import Budgets, DoneDefinition, Inherited, Record, RunStarted, Spending
 from slicebase.runs.state import RunState, chunks_cited_by, fold
@@ -108,25 +108,36 @@ def tally_of(run_id: str, events: Iterable[Event]) -> RunTally:
 # Steps: their numbers are given in the log, so that everybody who writes to a run sees them (ruling 47)
 
 
+_BITS = {name: 1 << place for place, name in enumerate(name for name, kind in TYPES.items() if kind.terminal)}
+
+
 class StepTally(NamedTuple):
-    """What a log says about a step: the numbers of two events, each 0 if there is none.
+    """What a log says about a step: the numbers of two events, each 0 if there is none, and a set of types.
 
     `last` is its last terminal event. `begun` is the event with which a process began it; 0 again after its end.
+    `logged` has one bit for each type of terminal event since then; 0 for a step that is not open.
     """
 
     last: int = 0
     begun: int = 0
+    logged: int = 0
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """The types of terminal events that an open step has still to log."""
+        return tuple(name for name, bit in _BITS.items() if not self.logged & bit)
 
 
 def step_after(step: StepTally | None, event: Event) -> StepTally | None:
     """Returns the tally of an event's step after the event. A step without a tally has neither begun nor happened."""
     if event.step is None:
         return step
+    before = step or StepTally()
     if event.type in TERMINAL:
-        return (step or StepTally())._replace(last=event.seq)
+        return before._replace(last=event.seq, logged=before.logged | _BITS[event.type] if before.begun else 0)
     if event.type == STEP_BEGUN:
-        return (step or StepTally())._replace(begun=event.seq if event.payload == WATCHED else 0)
-    return step._replace(begun=0) if step and event.type == STEP_ENDED else step
+        return before._replace(begun=event.seq if event.payload == WATCHED else 0, logged=0)
+    return step._replace(begun=0, logged=0) if step and event.type == STEP_ENDED else step
 
 
 # Metrics that justify other thresholds ("Tuning metric"): loops, repeated failures, stalls, forgotten constraints, cost
@@ -269,7 +280,7 @@ class RunStatus(Record, frozen=True):
     budgets: Budgets
     spent: Spending  # of the budgets, with what was inherited
     inherited: Inherited | None  # what the run that this one continues had spent
-    interrupted_steps: tuple[int, ...]  # whose process has ended before them
+    interrupted_steps: tuple[int, ...]  # that nobody holds any more, and that have not ended
     metrics: Metrics
 
     def __repr__(self) -> str:

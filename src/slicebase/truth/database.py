@@ -20,7 +20,7 @@ from slicebase.truth.acts import ADOPT, CREATE, RESTORE, Identity, act_row, iden
 from slicebase.truth.chains import LOG, Chain, ChainHead, append_rows, head_of, insert_rows, log_heads
 from slicebase.truth.failures import database_errors
 from slicebase.truth.schema import SCHEMA
-from slicebase.workspace.boundary import cannot_read
+from slicebase.workspace.boundary import cannot_read, real_path
 
 DATABASE_VERSION = 4
 _APPLICATION_ID = 0x534C4342  # "SLCB": marks the file as a Slicebase database
@@ -253,7 +253,7 @@ def _is_frozen(path: Path) -> bool:
 
 def _connected_to_frozen(path: Path) -> apsw.Connection:
     return apsw.Connection(
-        f"{path.resolve().as_uri()}?immutable=1", flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+        f"{real_path(path).as_uri()}?immutable=1", flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
     )
 
 

@@ -10,10 +10,10 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any, NamedTuple
 
 import msgspec
-from msgspec.structs import replace
 
 from slicebase.errors import SlicebaseError
 from slicebase.runs.event import (
+    CLIENT,
     STEP_BEGUN,
     STEP_ENDED,
     TERMINAL,
@@ -71,6 +71,16 @@ class RunLog:
     def __init__(self, database: Database) -> None:
         self._database = database
         self.items = ItemTable(database.connection)
+        self.signature: Mapping[str, Any] | None = None  # who writes, while `signing`
+
+    @contextmanager
+    def signing(self, signature: Mapping[str, Any]) -> Iterator[None]:
+        """Signs what is started, claimed or logged inside, in the transaction that writes it. One thread at a time."""
+        self.signature = signature
+        try:
+            yield
+        finally:
+            self.signature = None
 
     def tally(self, run_id: str) -> RunTally:
         """Returns the state of a run: the head of its log, and its counts."""
@@ -127,17 +137,17 @@ class RunLog:
         query = "SELECT coalesce(max(step), 0) FROM steps WHERE run = ?"
         return int(next(self._database.connection.execute(query, (run_id,)))[0])
 
-    def open_steps(self, run_id: str) -> dict[int, int]:
-        """Returns the steps that a process has begun and not ended, each with the number of the event that began it."""
-        query = "SELECT step, begun FROM steps WHERE run = ? AND begun > 0 ORDER BY step"
-        rows: list[Any] = self._database.connection.execute(query, (run_id,)).fetchall()
-        return dict(rows)
+    def step(self, run_id: str, step: int) -> StepTally | None:
+        """Returns what the log says about a step, or None if that has neither begun nor happened."""
+        query = "SELECT last, begun, logged FROM steps WHERE run = ? AND step = ?"
+        row: Any = self._database.connection.execute(query, (run_id, step)).fetchone()
+        return StepTally(*row) if row else None
 
-    def types_since(self, run_id: str, step: int, seq: int) -> set[str]:
-        """Returns the types of the events of a step after the event with this number."""
-        query = "SELECT record, hash FROM events WHERE run = ? AND seq > ?"
-        links = (read_link(*row) for row in self._database.connection.execute(query, (run_id, seq)))
-        return {link.type for link in links if link.step == step}
+    def open_steps(self, run_id: str) -> dict[int, StepTally]:
+        """Returns the steps that a process has begun and not ended."""
+        query = "SELECT step, last, begun, logged FROM steps WHERE run = ? AND begun > 0 ORDER BY step"
+        rows: list[Any] = self._database.connection.execute(query, (run_id,)).fetchall()
+        return {step: StepTally(*tally) for step, *tally in rows}
 
     def head_at(self, run_id: str, seq: int) -> LogHead:
         """Returns the head of the log as it was after the event with this number."""
@@ -164,7 +174,7 @@ class RunLog:
             known = self.exists(run_id)
             if create and known:
                 raise SlicebaseError("run-exists", f"there is already a run {run_id}", hint="choose another id")
-            appender = Appender(self._database, RunTally(run_id) if create else self.tally(run_id))
+            appender = Appender(self, self._database, RunTally(run_id) if create else self.tally(run_id))
             yield appender
             appender.flush()
 
@@ -172,7 +182,8 @@ class RunLog:
 class Appender:
     """Appends events to one run inside a transaction. They are in the database after `flush`."""
 
-    def __init__(self, database: Database, tally: RunTally) -> None:
+    def __init__(self, log: RunLog, database: Database, tally: RunTally) -> None:
+        self._log = log
         self._database = database
         self._connection = database.connection
         self._events: list[tuple[Any, ...]] = []
@@ -201,26 +212,30 @@ class Appender:
             self.flush()
         return event
 
+    def sign(self, first: int, now: str) -> None:
+        """Appends who wrote the events from `first` on: several may write to one run. A stopped run takes no more."""
+        signature, last = self._log.signature, self.tally.seq
+        if signature is not None and self.tally.stopped is None and last >= first:
+            payload = {**signature, "events": {"first": first, "last": last}}
+            self.append(EventDraft(type=CLIENT, payload=payload), now)
+
     def _step_of(self, event: Event) -> StepTally | None:
         """Returns the tally of the step before an event that may change it."""
         if event.type not in _OF_STEPS or event.step is None:
             return None
         if event.step in self._steps:
             return self._steps[event.step]
-        query = "SELECT last, begun FROM steps WHERE run = ? AND step = ?"
-        row = self._connection.execute(query, (event.run_id, event.step)).fetchone()
-        return StepTally(*row) if row else None
+        return self._log.step(event.run_id, event.step)
 
     def _note_item(self, event: Event, payload_hash: bytes) -> None:
-        """Notes the item of an event as it will be stored: a payload that was purged before stays purged."""
+        """Notes the item of an event. Raises `purged` for one that was purged before: it would be stored as purged."""
         if name_of(event) is None:
             return
-        query = "SELECT bytes FROM texts WHERE owner = ? AND hash = ? AND purged IS NOT NULL"
-        row: Any = self._connection.execute(query, (owner(event.run_id), payload_hash)).fetchone()
-        if row is None:
-            self._items.add(event)
-        elif row[0] is not None:
-            self._items.add(replace(event, payload=read_payload(row[0])))
+        query = "SELECT 1 FROM texts WHERE owner = ? AND hash = ? AND purged IS NOT NULL"
+        if self._connection.execute(query, (owner(event.run_id), payload_hash)).fetchone() is not None:
+            message = f"a {event.type} with these words was purged from run:{event.run_id}, and stays purged"
+            raise SlicebaseError("purged", message, hint="choose another id, or other words")
+        self._items.add(event)
 
     def keep_blobs(self, blobs: Mapping[str, bytes]) -> None:
         """Stores content that events name by its hash."""
@@ -235,7 +250,7 @@ class Appender:
         self._database.append_hashed(Chain("events", run_id), self._events)
         self._append_blobs(run_id)
         steps = [(run_id, step, *tally) for step, tally in self._steps.items()]
-        self._connection.executemany("INSERT OR REPLACE INTO steps VALUES (?, ?, ?, ?)", steps)
+        self._connection.executemany("INSERT OR REPLACE INTO steps VALUES (?, ?, ?, ?, ?)", steps)
         self._items.write()
         self._connection.execute(
             f"INSERT OR REPLACE INTO runs ({TALLY}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", tally_row(self.tally)

@@ -14,6 +14,7 @@ from slicebase.errors import SlicebaseError
 from slicebase.runs.checks import Inputs, QuoteCondition
 from slicebase.runs.event import Event, EventDraft, move_to_blobs
 from slicebase.runs.evidence import Evidence, Lookup, resolve
+from slicebase.runs.forks import fork, inheritance
 from slicebase.runs.gate import (
     UNLIMITED,
     Thresholds,
@@ -24,8 +25,6 @@ from slicebase.runs.gate import (
     check_terms,
     compact,
     exceeded,
-    fork,
-    inheritance,
     is_due,
     start,
     state_of,
@@ -54,8 +53,9 @@ class Logged(NamedTuple):
     snapshots: tuple[str, ...]
     tally: RunTally
     id: str = ""  # of the claim, conflict or failure that was logged
+    ref: str = ""  # the reference of the claim that was logged; conflicts and failures have none
     redacted: Mapping[str, int] = {}  # secrets that were replaced, by rule
-    interrupted_steps: tuple[int, ...] = ()  # that were closed as failures, since their process had ended
+    interrupted_steps: tuple[int, ...] = ()  # that were closed as failures, since nobody held them any more
 
     def __repr__(self) -> str:
         named = f", id={self.id!r}" if self.id else ""
@@ -102,6 +102,7 @@ class StoredRuns:
                 if appender.tally.seq == 0:
                     check_terms(draft.payload)
                 appender.append(draft, to_text(now))
+            appender.sign(1, to_text(now))
         return appender.tally
 
     def unpurged(self, session: str, acts: int, drafts: Iterable[EventDraft]) -> Iterator[EventDraft]:
@@ -129,11 +130,16 @@ class StoredRuns:
         with self.log.appending(run_id) as appender:
             writer = RunWriter(self, appender, to_text(now), thresholds)
             appender.keep_blobs(blobs)
-            for draft in drafts:
-                writer.add(draft)
+            for number, draft in enumerate(drafts):
+                try:
+                    writer.add(draft)
+                except SlicebaseError as error:
+                    error.item = number
+                    raise
                 if appender.tally.stopped:
                     break
             writer.compact_when_due()
+            writer.sign()
         return writer.outcome()
 
     def append_checked(self, run_id: str, make: Callable[[Items], EventDraft], now: int) -> Logged:
@@ -152,7 +158,10 @@ class StoredRuns:
             )
             writer = RunWriter(self, appender, to_text(now))
             writer.add(draft)
-        return writer.outcome()._replace(id="" if item_id is None else str(item_id))
+            writer.sign()
+        name = "" if item_id is None else str(item_id)
+        ref = f"claim:{run_id}/{name}" if name and draft.type == "CLAIM" else ""
+        return writer.outcome()._replace(id=name, ref=ref)
 
     def items(self, run_id: str) -> StoredItems:
         """Returns the items of a run, to be read one by one."""
@@ -288,15 +297,25 @@ class RunWriter:
         self._compacted: StoredSnapshot | None = None  # the last snapshot of this transaction that passed
         self._snapshots: list[str] = []
         self._stop: SlicebaseError | None = None
+        self._last: int | None = None  # the last event before the signature
 
-    def add(self, draft: EventDraft, *, begins: bool = False) -> None:
-        """Appends an event. Then stops the run if a budget is exceeded, or compacts it if that is due.
+    def sign(self) -> None:
+        """Appends who wrote these events, if they are to be signed."""
+        self._last = self._appender.tally.seq
+        self._appender.sign(self._first, self._now)
 
-        An event that `begins` a step has the number that follows the last one.
-        """
-        if draft.step is not None and draft.step > FARTHEST_STEP and not begins:
+    def add(self, draft: EventDraft) -> None:
+        """Appends an event of an agent. Then stops the run if a budget is exceeded, or compacts it if that is due."""
+        if draft.step is not None and draft.step > FARTHEST_STEP:
             self._check_step(draft.step)
-        self._append(admit(draft, self._started))
+        self.add_own(admit(draft, self._started))
+
+    def add_own(self, draft: EventDraft) -> None:
+        """Appends an event that only Slicebase writes, or that was admitted. Then stops or compacts the run as needed.
+
+        A step that begins has the number that follows the last one, however high that is.
+        """
+        self._append(draft)
         tally = self._appender.tally
         limited = self._budgets != UNLIMITED
         over = exceeded(self._budgets, with_inherited(tally.spent, self._started)) if limited else None
@@ -376,4 +395,5 @@ class RunWriter:
             self._runs.remember(self._compacted, self._acts)
         if self._stop is not None:
             raise self._stop
-        return Logged(self._first, self._appender.tally.seq, tuple(self._snapshots), self._appender.tally)
+        tally = self._appender.tally
+        return Logged(self._first, tally.seq if self._last is None else self._last, tuple(self._snapshots), tally)

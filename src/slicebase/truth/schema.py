@@ -124,9 +124,11 @@ CREATE TABLE runs (
   sequence INTEGER NOT NULL, compacted INTEGER NOT NULL, counted INTEGER NOT NULL, steps INTEGER NOT NULL,
   all_steps INTEGER NOT NULL, cost REAL NOT NULL, stopped TEXT
 ) STRICT, WITHOUT ROWID;
--- derived: the last terminal event of each step, and the event that began one that has not ended; 0 for no event
+-- derived: the last terminal event of each step, and the event that began one that has not ended, 0 for no event; of
+-- such a step, logged has a bit for each type of terminal event since then
 CREATE TABLE steps (
-  run TEXT NOT NULL, step INTEGER NOT NULL, last INTEGER NOT NULL, begun INTEGER NOT NULL, PRIMARY KEY (run, step)
+  run TEXT NOT NULL, step INTEGER NOT NULL, last INTEGER NOT NULL, begun INTEGER NOT NULL, logged INTEGER NOT NULL,
+  PRIMARY KEY (run, step)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX steps_open ON steps (run, step, begun) WHERE begun > 0;
 -- derived: the events that say what a claim, a conflict, a failure or a question is; key is a digest, of an id mostly

@@ -1,8 +1,9 @@
 """Snapshots in the truth: stored complete, or as what they add to the previous snapshot.
 
 A snapshot is stored complete when the additions since the last complete one would be larger than the snapshot. So
-reading a snapshot costs at most twice its size, and all snapshots together grow with what is new, not with the size of
-the state.
+reading a snapshot costs at most twice its size. An addition has the items and the coverage that are new or changed, and
+everything else as it is: all snapshots together grow with what is new and with the number of open questions, which are
+written into each of them, and not with the size of the rest of the state.
 """
 
 from collections.abc import Iterator

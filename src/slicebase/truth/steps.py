@@ -26,8 +26,7 @@ from slicebase.truth.runs import RunWriter, StoredRuns
 from slicebase.workspace.holds import HeldFile, is_free, remove_free
 from slicebase.workspace.workspace import STEPS
 
-STEP_TYPES: Final = ("PLAN_DONE", "ACT_DONE", "OBSERVE_DONE")  # with which every step ends
-_WHY: Final = "The process ended before the step did."
+_WHY: Final = "The step did not end: its process has ended, or its object was dropped."
 
 
 class BegunStep(NamedTuple):
@@ -63,7 +62,7 @@ class StoredSteps:
                     number = self._runs.log.last_step(run_id) + 1
                     held = HeldFile(self._path(run_id, number)) if watched else None
                     begun = EventDraft(type=STEP_BEGUN, step=number, payload=dict(WATCHED) if watched else {})
-                    writer.add(begun, begins=True)
+                    writer.add_own(begun)
             writer.outcome()
         except BaseException:
             if held is not None:
@@ -75,21 +74,22 @@ class StoredSteps:
         self,
         run_id: str,
         step: BegunStep,
-        missing: Iterable[str],
         now: int,
         failed: Callable[[str], FailureLogged] | None = None,
     ) -> None:
-        """Ends a step: logs its failure, which gets an id here, and the terminal events that are missing.
+        """Ends a step: logs its failure, which gets an id here, and the terminal events that the log has not.
 
-        Does nothing if the run has stopped meanwhile, or if the step was closed by others because its file was gone.
+        The log decides, not the memory of a process: an interruption can come between a commit and the next line. Does
+        nothing if the run has stopped meanwhile, or if the step was closed by others because its file was gone.
         """
         writer = None
         try:
             with self._runs.log.appending(run_id) as appender:
-                if appender.tally.stopped is None and step.number in self._runs.log.open_steps(run_id):
+                known = self._runs.log.step(run_id, step.number)
+                if appender.tally.stopped is None and known is not None and known.begun:
                     writer = RunWriter(self._runs, appender, to_text(now))
                     failure = failed(step_failure_id(self._runs.items(run_id), step.number)) if failed else None
-                    _log_end(writer, appender, step.number, failure, missing)
+                    _log_end(writer, appender, step.number, failure, known.missing)
                 if step.held is not None:
                     step.held.remove()
         finally:
@@ -123,15 +123,14 @@ class StoredSteps:
         """Closes steps that nobody holds, unless a budget stops the run meanwhile. Returns those that it closed."""
         run_id, closed = appender.tally.run_id, []
         items = self._runs.items(run_id)
-        for step, begun in self._runs.log.open_steps(run_id).items():
+        for step, known in self._runs.log.open_steps(run_id).items():
             path = self._path(run_id, step)
             if appender.tally.stopped is not None or not is_free(path):
                 continue
             failure = FailureLogged(
                 failure_id=step_failure_id(items, step), category="interrupted", where=f"step {step}", why=_WHY
             )
-            logged = self._runs.log.types_since(run_id, step, begun)
-            _log_end(writer, appender, step, failure, [name for name in STEP_TYPES if name not in logged])
+            _log_end(writer, appender, step, failure, known.missing)
             remove_free(path)
             closed.append(step)
         return tuple(closed)
@@ -149,4 +148,4 @@ def _log_end(
     drafts += [EventDraft(type=name, step=step) for name in missing]
     for draft in (*drafts, EventDraft(type=STEP_ENDED, step=step)):
         if appender.tally.stopped is None:
-            writer.add(draft)
+            writer.add_own(draft)

@@ -28,6 +28,7 @@ from slicebase.truth.truth import Truth
 from slicebase.verbs.names import EVERYTHING
 from slicebase.verbs.parts import Parts
 from slicebase.workspace.atomic import read_bytes, read_chunks
+from slicebase.workspace.boundary import real_path
 from slicebase.workspace.surroundings import one_thread_at_a_time
 from slicebase.workspace.workspace import LIBRARY
 
@@ -236,11 +237,9 @@ class ChunkTexts:
         inside = resolve(LIBRARY, uri) if uri and "://" not in uri else None
         if inside is None:
             return None
-        path = (self._folder.root / inside).resolve()
-        if not path.is_relative_to(self._folder.root.resolve()):
-            return None
         try:
-            return read_bytes(path)
+            path = real_path(self._folder.root / inside)
+            return read_bytes(path) if path.is_relative_to(real_path(self._folder.root)) else None
         except (OSError, SlicebaseError):
             return None
 
@@ -300,7 +299,7 @@ def add_document(
     provenance: "Provenance | None" = None,
 ) -> AddedDocument:
     """Creates a pointer to a local text document, unless there is one, and returns it with the document's chunks."""
-    data = b"".join(read_chunks(path.resolve())) if path.is_file() else None
+    data = b"".join(read_chunks(real_path(path))) if path.is_file() else None
     if data is None:
         raise SlicebaseError("no-input", "this is not a file", where=Where(str(path)))
     try:

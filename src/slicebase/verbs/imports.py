@@ -17,6 +17,7 @@ from slicebase.index.upkeep import update_turn_index
 from slicebase.library.exported import remember_export
 from slicebase.verbs.parts import Parts
 from slicebase.workspace.atomic import own_temporary, write_bytes
+from slicebase.workspace.boundary import real_path
 
 
 def import_conversations(
@@ -69,7 +70,7 @@ def export(parts: Parts, session: str, to: Path) -> Path:
     file = export_session(parts.truth, session, parts.surroundings.new_id())
     if os.path.lexists(to):
         raise SlicebaseError("file-exists", f"{to} exists already", hint="choose another name", where=Where(str(to)))
-    folder = to.parent.resolve()
+    folder = real_path(to.parent)
     remember_export(parts.workspace, session, folder / to.name)
     # No lock is held in that folder.
     write_bytes(folder / to.name, [read_back(file)], within=folder, temporary=own_temporary())

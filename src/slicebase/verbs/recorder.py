@@ -131,7 +131,10 @@ class Recorder:
 
             @wraps(function)
             async def awaited(*args: _Given.args, **keywords: _Given.kwargs) -> Any:
-                return await _awaited(begun(args, keywords).__enter__(), function(*args, **keywords))
+                call = begun(args, keywords).__enter__()
+                with _failing(call):  # wrong arguments raise before there is anything to await
+                    coming = function(*args, **keywords)
+                return await _awaited(call, coming)
 
             return cast("Callable[_Given, _Returned]", awaited)
 

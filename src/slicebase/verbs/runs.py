@@ -347,7 +347,7 @@ class Runs:
     def status(self, run_id: str, thresholds: Thresholds | None = None) -> RunStatus:
         """Returns the state of a run, and the figures that would justify other thresholds.
 
-        Steps whose process has ended before them are closed as failures first, where the workspace can be written.
+        Steps that nobody holds any more are closed as failures first, where the workspace can be written.
         """
         interrupted = self._parts.truth.steps.settle(run_id, self._now)
         limits = thresholds or self._thresholds(True) or DEFAULT_THRESHOLDS

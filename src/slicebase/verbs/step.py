@@ -7,10 +7,13 @@
         step.claim("The lock file is stale.", cite=(ref, "stale lock"))
 
 Each event is on disk as soon as its method returns. A step always ends with its three terminal events: those that the
-block did not log are logged as empty. Then the run is compacted if that is due. An error that leaves the block, or an
-interruption, is logged as a failure, and propagates. If the process is killed, the next step of the run does that.
+block did not log are logged as empty. Then the run is compacted if that is due, also after an error: the counts alone
+decide. An error that leaves the block, or an interruption, is logged as a failure, and propagates. If the run stops
+meanwhile, a note of the error says so. If the process is killed, the next step of the run closes the step.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -20,8 +23,8 @@ from slicebase.errors import SlicebaseError
 from slicebase.runs.event import EventDraft
 from slicebase.runs.evidence import Evidence
 from slicebase.runs.records import ClaimStatus, FailureLogged
+from slicebase.runs.values import is_blank
 from slicebase.truth.runs import NO_BLOBS, Logged
-from slicebase.truth.steps import STEP_TYPES, BegunStep
 from slicebase.verbs.evidence import cite_chunk
 from slicebase.verbs.parts import Parts
 from slicebase.workspace.surroundings import in_turn, one_thread_at_a_time
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from slicebase.context.assemble import Context
+    from slicebase.truth.steps import BegunStep
     from slicebase.verbs.evidence import Cites
     from slicebase.verbs.runs import Compact, Runs
 
@@ -46,7 +50,6 @@ class Step:
         self._parts = parts
         self._runs = runs
         self._compact = compact
-        self._logged: set[str] = set()
         self._begun: BegunStep | None = None
         self._is_open = False
         self.run_id = run_id
@@ -140,9 +143,7 @@ class Step:
         self, type_: str, text: str, details: "Mapping[str, Any]", blobs: "Mapping[str, bytes]" = NO_BLOBS
     ) -> Logged:
         payload = {"text": text, **details} if text else dict(details)
-        logged = self._runs.log(self.run_id, [self._draft(type_, payload)], blobs=blobs)
-        self._logged.add(type_)
-        return logged
+        return self._runs.log(self.run_id, [self._draft(type_, payload)], blobs=blobs)
 
     def _draft(self, type_: str, payload: "Mapping[str, Any] | None" = None) -> EventDraft:
         return EventDraft(type=type_, step=self._open_number, payload=dict(payload or {}))
@@ -154,19 +155,30 @@ class Step:
             if self._begun is None or not self._is_open:
                 return
             self._is_open = False
-            missing = [name for name in STEP_TYPES if name not in self._logged]
             failed = partial(self._failure, error) if error is not None else None
-            self._parts.truth.steps.end(self.run_id, self._begun, missing, self.surroundings.now(), failed)
-            if error is None:
+            with _noted(error):
+                self._parts.truth.steps.end(self.run_id, self._begun, self.surroundings.now(), failed)
                 self.snapshots = self._runs.log(self.run_id, [], compact=self._compact).snapshots
 
     def _failure(self, error: BaseException, failure_id: str) -> FailureLogged:
         return FailureLogged(
             failure_id=failure_id,
-            category=type(error).__name__[:_CATEGORY],
+            category="error" if is_blank(name := type(error).__name__[:_CATEGORY]) else name,
             where=f"step {self.number}",
             why=self.surroundings.redaction.text(_text_of(error))[:_WHY].encode("utf-8", "replace").decode(),
         )
+
+
+@contextmanager
+def _noted(error: BaseException | None) -> Iterator[None]:
+    """Adds what goes wrong inside to an error that is already on its way: that one says more, and has to arrive."""
+    try:
+        yield
+    except SlicebaseError as problem:
+        if error is None:
+            raise
+        with suppress(Exception):  # an error of a program can refuse to be changed
+            error.add_note(f"{problem} [{problem.code}]")
 
 
 def _text_of(error: BaseException) -> str:

@@ -5,19 +5,14 @@ log and compared. After the first problem of a run, the rest of the run cannot b
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from itertools import islice
 from typing import Any, NamedTuple
-
-from msgspec import UnsetType
 
 from slicebase.core.hashing import raw_digest
 from slicebase.errors import SlicebaseError
 from slicebase.runs.checks import Inputs, check
 from slicebase.runs.event import ChainLink, Event, LogHead, PurgedEvent, check_chain
 from slicebase.runs.evidence import Evidence, Lookup, resolve
-from slicebase.runs.gate import inheritance, spent
 from slicebase.runs.parts import StateParts, parts_of
-from slicebase.runs.records import RunStarted
 from slicebase.runs.snapshot import same_content, snapshot_digest, whole_digest, without_id
 from slicebase.runs.state import Json, RunState, fold
 from slicebase.runs.status import StepTally
@@ -27,6 +22,7 @@ from slicebase.truth.snapshots import SnapshotRecord, read_snapshot_record
 from slicebase.truth.texts import hash_bytes
 from slicebase.truth.truth import Truth
 from slicebase.verbs.verify_chains import UNREADABLE_RECORD, VerifyFinding, VerifyStatus
+from slicebase.verbs.verify_forks import ForkProof
 from slicebase.verbs.verify_tables import derived_tables
 
 _TABLES = ("events", "snapshots", "runs", "steps", "items")
@@ -45,6 +41,7 @@ class RunProof:
         self._reported = reported
         self._count = count
         self._unreadable: set[str] = set()  # runs with a broken text
+        self._forks = ForkProof(truth)
 
     def blobs(self) -> Iterator[VerifyFinding]:
         """Yields the blobs that are missing."""
@@ -134,7 +131,7 @@ class RunProof:
         if found is None:
             yield VerifyFinding("BROKEN", "derived", f"run:{run_id} standing", "a row", "none")
             return
-        rows = self._rows("SELECT step, last, begun FROM steps WHERE run = ?", run_id)
+        rows = self._rows("SELECT step, last, begun, logged FROM steps WHERE run = ?", run_id)
         kept = {step: StepTally(*tally) for step, *tally in rows}
         derived = derived_tables(self._truth, run_id, found, kept)
         if found != derived.tally:
@@ -157,25 +154,8 @@ class RunProof:
                 yield VerifyFinding("BROKEN", "run-start", f"run:{run_id} event 1", "the terms of a run", error.message)
             return
         if started.forked_from is not None:
-            yield from self._fork(run_id, started)
+            yield from self._forks.check(run_id, started)
         yield from self._snapshots(run_id)
-
-    def _fork(self, run_id: str, started: RunStarted) -> Iterator[VerifyFinding]:
-        """Checks that a fork has inherited what the run that it continues had spent."""
-        stated = started.inherited
-        place = f"run:{run_id} event 1"
-        origin = self._truth.runs.snapshots.place_of(started.forked_from or "")
-        if isinstance(stated, UnsetType) or origin is None or origin[0] != stated.run:
-            yield VerifyFinding("BROKEN", "fork", place, str(origin and origin[0]), str(stated))
-            return
-        try:
-            terms = self._truth.runs.log.started(stated.run)
-            events = list(islice(self._truth.runs.events(stated.run), stated.events))
-        except SlicebaseError:
-            return  # what was purged or is broken is reported itself
-        derived = inheritance(stated.run, len(events), spent(events), terms)
-        if derived != stated:
-            yield VerifyFinding("BROKEN", "fork", place, str(derived), str(stated))
 
     # Snapshots
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from slicebase.errors import SlicebaseError, Where
+from slicebase.workspace.boundary import real_path
 
 _LONGEST_POINTER: Final = 64 << 10  # bytes of a file with one path that are read
 _REMOVE: Final = (
@@ -41,7 +42,7 @@ def is_ours(marker: Path, gitdir: Path, common: Path) -> bool:
             raise _not_ours(marker, common, f"run `git worktree repair` in it with the path of this folder, {top}")
         return True
     named, is_bare = _configured(gitdir)
-    is_inside = gitdir.is_relative_to(os.path.realpath(top))
+    is_inside = gitdir.is_relative_to(real_path(top))
     belongs_to = gitdir.parent if named is None and gitdir.name == ".git" else _path(gitdir, named)
     if belongs_to is None and not (is_bare and not is_inside):
         return is_inside

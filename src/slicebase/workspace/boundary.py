@@ -20,7 +20,20 @@ PRIVATE_MODE: Final = 0o600  # the permissions of a file of this machine
 _PRIVATE_FOLDER: Final = 0o700
 _OTHERS: Final = 0o077
 _SQLITE_FILES: Final = ("", "-wal", "-shm")
+_SHOWN: Final = 100  # characters of a path in an error
 _OPEN_FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+
+
+def real_path(path: str | os.PathLike[str], code: str = "no-input") -> Path:
+    """Returns a path without its symbolic links. A loop of links stays in it: whoever opens the path gets an error.
+
+    Raises an error with this code where nothing can have such a path: it contains a NUL, or half of a surrogate pair.
+    `Path.resolve` raises errors of Python's own for both. A file or a database may name any path, so all resolve here.
+    """
+    try:
+        return Path(os.path.realpath(path))
+    except ValueError:
+        raise SlicebaseError(code, f"no file can have the path {ascii(os.fspath(path))[:_SHOWN]}") from None
 
 
 def inside(root: Path, path: Path, *, linked: bool = True) -> Path:
@@ -29,8 +42,7 @@ def inside(root: Path, path: Path, *, linked: bool = True) -> Path:
     Raises `outside-workspace` for a link that leads out of `root`. Without `linked`, which is for files of our own, any
     link below `root` raises `not-a-file`, and so does a loop of links.
     """
-    home = os.path.realpath(root)
-    real = os.path.realpath(path)
+    home, real = str(real_path(root)), str(real_path(path))
     if real != home and not real.startswith(os.path.join(home, "")):
         raise SlicebaseError(
             "outside-workspace",
@@ -96,7 +108,7 @@ def cannot_read(error: OSError, path: Path) -> SlicebaseError:
 
 def private_folder(root: Path, folder: Path) -> None:
     """Creates a folder below `root`, and those between them, for their owner alone. Narrows existing ones."""
-    real, home = inside(root, folder, linked=False), Path(os.path.realpath(root))
+    real, home = inside(root, folder, linked=False), real_path(root)
     levels = [level for level in (real, *real.parents) if level.is_relative_to(home) and level != home]
     for level in reversed(levels):
         with suppress(FileExistsError):

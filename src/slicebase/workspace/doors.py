@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from slicebase.errors import SlicebaseError, Where
 from slicebase.secrets.glance import may_hold_private, may_hold_secrets, value_may_hold_secrets
+from slicebase.workspace.boundary import real_path
 
 if TYPE_CHECKING:  # start-up counts: most short texts need no rules
     from slicebase.secrets.redact import Redactor
@@ -190,8 +191,8 @@ class Redaction:
 
     def _path_of(self, name: str) -> Path:
         """Returns the path of a file of rules. It is inside the workspace (ruling 49)."""
-        path = Path(os.path.realpath(self._root / name))
-        if not path.is_relative_to(os.path.realpath(self._root)):
+        path = real_path(self._root / name, "bad-setting")
+        if not path.is_relative_to(real_path(self._root)):
             raise SlicebaseError("bad-setting", f"redaction.rules names {name}, which is outside the workspace")
         return path
 

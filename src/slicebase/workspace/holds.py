@@ -28,10 +28,11 @@ _NO_LOCKS: Final = frozenset({errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.E
 class HeldFile:
     """A file that this process holds until it is removed, or until the object or the process is gone."""
 
+    _descriptor: int | None = None  # an interruption can come before the first line below
+
     def __init__(self, path: Path) -> None:
         """Creates the file if it is missing, and takes its lock. Raises `locked` if another one holds it."""
         self.path = path
-        self._descriptor: int | None = None
         try:
             with file_errors(path):
                 own_folder(path.parent)

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from slicebase.errors import SlicebaseError, Where
 from slicebase.workspace.backlink import is_ours, pointer
-from slicebase.workspace.boundary import cannot_read, inside, not_a_file
+from slicebase.workspace.boundary import cannot_read, inside, not_a_file, real_path
 
 _LONGEST_WAIT: Final = 120  # seconds for git
 
@@ -41,16 +41,16 @@ def repository_of(folder: Path) -> Repository | None:
 
 def _linked(marker: Path) -> Repository:
     """Returns the repository that a symbolic link `.git` leads to."""
-    common = marker.resolve()
+    common = real_path(marker)
     return Repository(common, marker.parent, is_ours(marker, common, common))
 
 
 def _pointed_to(marker: Path) -> Repository:
     """Follows the `.git` file of a worktree or submodule to the directory that holds the repository."""
     try:
-        gitdir = (marker.parent / pointer(marker).removeprefix("gitdir:").strip()).resolve()
+        gitdir = real_path(marker.parent / pointer(marker).removeprefix("gitdir:").strip(), "no-repository")
         shared = gitdir / "commondir"
-        common = (gitdir / pointer(shared).strip()).resolve() if shared.is_file() else gitdir
+        common = real_path(gitdir / pointer(shared).strip(), "no-repository") if shared.is_file() else gitdir
         if (common / "HEAD").exists():
             return Repository(common, marker.parent, is_ours(marker, gitdir, common))
     except PermissionError as error:

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from slicebase.errors import SlicebaseError, Where
 from slicebase.workspace.arguments import wrong_type
-from slicebase.workspace.boundary import PRIVATE_MODE, cannot_read, inside, private_database, private_folder
+from slicebase.workspace.boundary import PRIVATE_MODE, cannot_read, inside, private_database, private_folder, real_path
 from slicebase.workspace.repository import is_tracked, repository_of
 
 LIBRARY = ".slices"
@@ -155,7 +155,7 @@ def given_folder(path: StrPath) -> Path:
     """Returns the full path of a folder that a caller names. Raises `no-workspace` if it does not exist."""
     folder = given_path(path, "no-workspace")
     try:
-        return folder.resolve(strict=True)
+        return Path(os.path.realpath(folder, strict=True))
     except (FileNotFoundError, NotADirectoryError):
         hint = "create the folder first; `~` is not expanded"
         raise SlicebaseError("no-workspace", "there is no such folder", hint=hint, where=Where(str(folder))) from None
@@ -165,7 +165,7 @@ def given_folder(path: StrPath) -> Path:
 
 def find_root(start: Path) -> Path | None:
     """Returns the nearest folder, from `start` upwards, that is a workspace, or None."""
-    start = start.resolve()
+    start = real_path(start)
     try:
         for folder in (start, *start.parents):
             if any((folder / marker).exists() for marker in _MARKERS):
@@ -180,7 +180,7 @@ def open_workspace(start: Path, root: Path | None = None, *, adopt: bool = False
 
     A database that came with the repository is refused, unless it is to be adopted.
     """
-    found = find_root(start) if root is None else (root.resolve() if find_root(root) == root.resolve() else None)
+    found = find_root(start) if root is None else (real_path(root) if find_root(root) == real_path(root) else None)
     if found is None:
         raise SlicebaseError(
             "no-workspace",
@@ -205,7 +205,7 @@ def create_workspace(root: Path, *, adopt: bool = False) -> Workspace:
     if root.parts[:1] and root.parts[0].startswith("~") and not root.exists():
         hint = "`~` is not expanded: pass Path(…).expanduser()"
         raise SlicebaseError("cannot-write", f"there is no folder {root}", hint=hint, where=Where(str(root)))
-    root = root.resolve()
+    root = real_path(root)
     repository_of(root)  # raises an error before anything is created
     try:
         root.mkdir(exist_ok=True)
@@ -335,7 +335,7 @@ def _adopt_linked(link: Path, new: Path, *, adopt: bool) -> None:
     """Replaces a link by a copy of the database that it names, which stays as it is."""
     if not adopt or not link.is_file():
         raise _not_ours(link, "this database is not a regular file, but a symbolic link, a folder or a device")
-    source = link.resolve()
+    source = real_path(link)
     log = Path(f"{source}-wal")
     if log.exists() and log.stat().st_size:
         raise _in_use(source)
