@@ -29,7 +29,7 @@ from slicebase.history.inputs import Input
 from slicebase.importers.values import Batch, KnownAgents, Options
 from slicebase.truth.truth import Truth
 from slicebase.workspace.atomic import own_temporary, read_bytes, write_bytes
-from slicebase.workspace.boundary import narrow_opened
+from slicebase.workspace.boundary import narrow_opened, real_path
 from slicebase.workspace.workspace import own_folder
 
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ def stamp_of(each: Input) -> FileStamp | None:
 
 
 def _place(each: Input) -> str:
-    place = f"{os.path.realpath(each.file or '')}!{each.member}"
+    place = f"{real_path(each.file or '')}!{each.member}"
     return place.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
