@@ -60,10 +60,18 @@ def assert_drifted(memory: Slicebase, evidence: Evidence) -> None:
     assert memory.runs.stop(RUN).tally.stopped == "OBJECTIVE_ACHIEVED"
 
 
-def test_a_cited_file_that_became_a_loop_of_links_has_drifted(memory: Slicebase) -> None:
-    _, evidence = cited(memory)
-    (memory.root / "d.md").unlink()
-    (memory.root / "d.md").symlink_to("d.md")
+@pytest.mark.parametrize("target", ["d.md", "loop/../away/d.md"])
+def test_a_cited_file_that_became_a_loop_of_links_has_drifted(
+    memory: Slicebase, target: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Nothing is read behind a loop, either: the same text is there, outside of the workspace."""
+    pointer, evidence = cited(memory)
+    away = tmp_path_factory.mktemp("away")
+    (memory.root / "away").symlink_to(away)
+    (memory.root / "d.md").rename(away / "d.md")
+    (memory.root / "d.md").symlink_to(target)
+    with pytest.raises(SlicebaseError):
+        memory.library.refresh(pointer)
     assert_drifted(memory, evidence)
 
 

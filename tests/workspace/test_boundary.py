@@ -4,13 +4,16 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from slicebase.base import Slicebase
 from slicebase.cli.main import run
 from slicebase.errors import SlicebaseError
 from slicebase.history.inputs import LONG_SAMPLE
-from slicebase.workspace.boundary import inside, opened_folder, private_database, private_folder
+from slicebase.workspace.boundary import inside, opened_folder, private_database, private_folder, real_path
 from tests.codes import code_of
+from tests.mixed_verbs import MORE
 from tests.workspace.test_workspace import git
 
 
@@ -121,3 +124,30 @@ def test_what_was_wider_is_narrowed_when_its_owner_opens_it(tmp_path: Path, monk
         assert run(command) == 0
     wide = {path.name for path in (local, *local.rglob("*")) if path.stat().st_mode & 0o077}
     assert wide == {".gitignore"}
+
+
+STEPS = st.lists(st.sampled_from(["a", "b", "c", "d", "..", "out", "file"]), min_size=1, max_size=4).map("/".join)
+
+
+@settings(max_examples=60 * MORE)
+@given(st.dictionaries(st.sampled_from("abcd"), STEPS, max_size=4), STEPS)
+@example({"a": "a", "b": "out", "c": "a/../b/file"}, "c")
+def test_what_can_be_opened_by_a_real_path_is_behind_no_link(
+    tmp_path_factory: pytest.TempPathFactory, links: dict[str, str], path: str
+) -> None:
+    """Also behind a loop, where links would otherwise lead out of the workspace."""
+    root = real_path(tmp_path_factory.mktemp("links"))
+    for folder in (root / "in", root / "out"):
+        folder.mkdir()
+        (folder / "file").touch()
+    (root / "in" / "out").symlink_to("../out")
+    for name, target in links.items():
+        (root / "in" / name).symlink_to(target)
+    found = real_path(root / "in" / path)
+    try:
+        os.stat(found)
+    except OSError:
+        return
+    assert not [each for each in (found, *found.parents) if each.is_symlink()]
+    if os.path.exists(root / "in" / path):
+        assert os.path.samefile(found, root / "in" / path)

@@ -25,13 +25,15 @@ _OPEN_FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 
 
 def real_path(path: str | os.PathLike[str], code: str = "no-input") -> Path:
-    """Returns a path without its symbolic links. A loop of links stays in it: whoever opens the path gets an error.
+    """Returns a path without its symbolic links. One through a loop of links stays as it is: nobody can open it.
 
+    (`realpath` goes on behind a loop as if it were a folder, and can leave a link in the path that leads anywhere.)
     Raises an error with this code where nothing can have such a path: it contains a NUL, or half of a surrogate pair.
     `Path.resolve` raises errors of Python's own for both. A file or a database may name any path, so all resolve here.
     """
     try:
-        return Path(os.path.realpath(path))
+        real = os.path.realpath(path)
+        return Path(real) if os.path.realpath(real) == real else Path(path)
     except ValueError:
         raise SlicebaseError(code, f"no file can have the path {ascii(os.fspath(path))[:_SHOWN]}") from None
 
