@@ -11,8 +11,14 @@ from slicebase.workspace.workspace import Workspace
 from tests.library.samples import library
 
 # No example has a deadline. Every machine draws the same ones; `HYPOTHESIS_PROFILE=explore make test` draws others.
+# The same examples each time, so few are enough here: `make fuzz` tries others with the profile "explore".
 settings.register_profile(
-    "steady", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow], print_blob=True
+    "steady",
+    max_examples=60,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow],
+    print_blob=True,
 )
 settings.register_profile("explore", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))

@@ -24,9 +24,10 @@ from slicebase.cli.commands import LISTED, PLUMBING, RUN_VERBS
 from slicebase.cli.main import tt
 from slicebase.history.inputs import LONG_SAMPLE, SAMPLE
 from tests.library.samples import library, put, rows, text_of
+from tests.mixed_verbs import MORE
 from tests.paths import PROJECT
 
-FILES = 3_000
+FILES = 2_200  # whose names fill a pipe
 SECONDS = 60  # the maximum time of a command
 MOMENT = 2  # seconds that the pipes of a process may stay open after its end
 SESSION = "c41f0a52-6b7d-4c1e-9f58-7d0e2a93b610"  # of the long sample, which was compacted
@@ -251,13 +252,18 @@ def test_every_command_that_exists_is_called() -> None:
     assert {call.command for call in CALLS} == existing
 
 
+# Every command once, and a second form of one only by `make fuzz`; but all that build the index.
+_FIRST = {each.command: each for each in reversed(CALLS)}
+TRIED = [each for each in CALLS if MORE > 1 or each.cold or _FIRST[each.command] is each]
+
+
 @pytest.mark.parametrize("command", ["", "run", "run start", "search"])  # one of each kind: they are all click's
 def test_the_help_of_a_command_ends_and_leaves_no_process_behind(filled: Filled, command: str) -> None:
     result = run_captured(filled, [*command.split(), "--help"], 0)
     assert result.startswith(f"Usage: tt {command}".rstrip())
 
 
-@pytest.mark.parametrize("call", CALLS, ids=lambda call: call.command + " cold" * call.cold)
+@pytest.mark.parametrize("call", TRIED, ids=lambda call: call.command + " cold" * call.cold)
 def test_a_command_ends_with_its_status_and_leaves_no_process_behind(filled: Filled, call: Call) -> None:
     if call.cold:
         shutil.rmtree(filled.cache)

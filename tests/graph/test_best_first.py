@@ -10,7 +10,7 @@ from slicebase.graph.select import select
 from tests.graph.graphs import GOLDEN_GRAPHS, Graph, golden, golden_graph, graph, graphs, policies, tid, turn
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(graphs(), policies(), st.integers(0, 6), st.data())
 def test_twins_agree_on_arbitrary_graphs(given: Graph, policy: SlicePolicyV1, wide: int, data: st.DataObject) -> None:
     anchor = data.draw(st.sampled_from(given.turns)).id

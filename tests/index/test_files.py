@@ -320,7 +320,7 @@ def _logs(draw: st.DrawFn) -> dict[str, str]:
     return files | {"whole": text_of("whole", links=[{"rel": "has_part", "to": to} for to in parts])}
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(past=_logs(), other=_logs(), changed=st.sampled_from(["f0", "f1", "f2", "whole"]))
 @example(past=_JOINED, other=_JOINED | {"whole": text_of("whole")}, changed="whole")
 @example(past=_JOINED, other={"f0": _JOINED["f0"]}, changed="f2")
@@ -384,7 +384,7 @@ def _files(draw: st.DrawFn) -> dict[str, str]:
     return files
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(past=_files(), present=_files(), seed=st.integers(0, 1000))
 def test_an_index_made_anew_in_any_order_answers_as_one_that_grew(
     tmp_path_factory: pytest.TempPathFactory, past: dict[str, str], present: dict[str, str], seed: int

@@ -105,7 +105,7 @@ CROWDED = st.tuples(st.lists(PARTS, min_size=1, max_size=8), st.sampled_from("-.
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(CROWDED)
 def test_what_is_not_tried_again_would_be_rejected_again(text: str) -> None:
     """A scanner that remembers what it rejected finds what one that forgets finds."""
