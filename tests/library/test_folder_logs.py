@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from slicebase.library.folder import Logs
+from slicebase.library.logs import Logs
 from tests.library.scratch import ScratchLibrary
 
 

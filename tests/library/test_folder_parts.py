@@ -16,7 +16,7 @@ from slicebase.files.create import new_file
 from slicebase.files.model import Link
 from slicebase.files.slice_file import SliceFile
 from slicebase.library.check import validate
-from slicebase.library.folder import Logs
+from slicebase.library.logs import Logs
 from slicebase.verbs.doctor import examine
 from slicebase.workspace.settings import Settings
 from tests.codes import code_of
@@ -382,3 +382,42 @@ def test_a_missing_part_is_told_by_all_who_read(scratch: ScratchLibrary, body_ty
     assert not [each for each in examine(scratch.workspace, "driver") if each.check == "overflow"]
     if body_type == "routine":
         assert "number 0" in scratch.routine(log)
+
+
+@pytest.mark.parametrize("body_type", LINES)
+def test_a_part_that_cannot_be_read_or_was_purged_is_named(scratch: ScratchLibrary, body_type: str) -> None:
+    log = filled(scratch, body_type, "split")
+    one, other = (part.id or "" for part in whole(scratch, log)[1:3])
+    scratch.path(one).write_bytes(b"<<<<<<< ours\n" + scratch.path(one).read_bytes())
+    scratch.purge(other)
+    text = scratch.recall(log).text
+    assert f"a part that is unreadable · file:{one}" in text
+    assert f"a part that is purged · file:{other}" in text
+    if body_type == "routine":
+        assert code_of(scratch.routine, log) == "no-file"
+    assert code_of(scratch.define, log, ["body.type=yaml"]) == "edit-refused"
+
+
+# Archives stay where they were
+
+
+@pytest.mark.parametrize(
+    ("body", "steps"),
+    [
+        (f"## A\n\nold {LONG}\n\n# B\n\nb\n", [("A", LONG)] * 9),
+        (
+            f"## Mon\n\nm0\n\n## Tue\n\nt0\n\n# Week 2\n\nw2\n\n## Mon\n\nm1 {LONG * 4}\n\n## Tue\n\nt1 {LONG}\n",
+            [(None, LONG * 3), ("Week 2", LONG), ("Week 2", "x")],
+        ),
+    ],
+)
+def test_a_divided_text_is_the_undivided_one_wherever_somebody_writes(
+    scratch: ScratchLibrary, twin: ScratchLibrary, body: str, steps: list[tuple[str | None, str]]
+) -> None:
+    note, same = (each.new("markdown", body, "overflow=archive") for each in (scratch, twin))
+    for number, (section, text) in enumerate(steps):
+        for library, file_id in ((scratch, note), (twin, same)):
+            library.remember(file_id, f"n{number} {text}", section=section)
+        pieces = whole_pieces(scratch.file(note), scratch.folder.readable)
+        assert b"".join(piece.data for piece in pieces).decode() == twin.body(same)
+    assert len(whole(scratch, note)) > 1

@@ -1,5 +1,6 @@
 """Files that grow too large (§ Overflow, ruling 32)."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -222,13 +223,13 @@ def test_what_a_killed_writer_left_unfinished_is_finished(
     assert finish_overflows(scratch.folder) == [file_id]
     assert unfinished_overflows(scratch.folder) == ([], [], [])
     assert finish_overflows(scratch.folder) == []
-    assert [each.id for each in parts(scratch, file_id)] == [part.id]
-    assert scratch.file(part.id or "").body == part.body
-    body = SliceFile.parse(before).body
-    if overflow == "archive":
-        assert len(scratch.file(file_id).body) + len(part.body) == len(body)
-    else:
-        assert scratch.file(file_id).body == body
+    if overflow == "split":  # the part has what was written last
+        assert [each.id for each in parts(scratch, file_id)] == [part.id]
+        assert scratch.file(part.id or "").body == part.body
+        assert scratch.file(file_id).body == SliceFile.parse(before).body
+    else:  # the file has everything
+        assert scratch.path(file_id).read_bytes() == before
+        assert not scratch.path(part.id or "").exists()
     assert is_well_formed(scratch)
 
 
@@ -331,3 +332,73 @@ def test_a_move_is_not_finished_where_somebody_has_written_since(scratch: Scratc
     assert scratch.path(note).read_bytes() == edited
     scratch.forget(part.id or "")
     assert unfinished_overflows(scratch.folder) == ([], [], [])
+
+
+@pytest.mark.parametrize("body_type", ["jsonl", "text"])
+def test_what_a_killed_writer_left_in_a_forgotten_archive_stays_in_the_file(
+    scratch: ScratchLibrary, body_type: str
+) -> None:
+    log = scratch.new(body_type, "", "overflow=archive")
+    _, part = interrupted(scratch, log)
+    before = scratch.recall(log).text.count(LONG)
+    scratch.forget(part.id or "")
+    assert finish_overflows(scratch.folder) == []
+    scratch.remember(log, f"new {LONG}")
+    scratch.remember(log, f"new {LONG}")
+    assert scratch.recall(log).text.count(LONG) == before + 2
+
+
+@pytest.mark.parametrize("body_type", ["routine", "text"])
+def test_a_move_that_was_killed_after_others_doubles_nothing(scratch: ScratchLibrary, body_type: str) -> None:
+    line = '{"instruction": "%s"}' if body_type == "routine" else "%s"
+    log = scratch.new(body_type, "", "overflow=archive")
+    written = 0
+    while len(parts(scratch, log)) < 2:
+        before = scratch.path(log).read_bytes()
+        scratch.remember(log, line % f"number {written}. {LONG}")
+        written += 1
+    scratch.path(log).write_bytes(before)
+    digest = scratch.info(log).entry.hash
+    for _ in range(2):
+        text = scratch.routine(log) if body_type == "routine" else scratch.recall(log).text
+        found = re.findall(r"number (\d+)\.", text)
+        assert found == [str(number) for number in range(written - 1)]
+        assert scratch.info(log).entry.hash == digest
+        finish_overflows(scratch.folder)
+
+
+def test_finishing_leaves_the_order_and_the_hash_of_what_somebody_wrote_meanwhile(scratch: ScratchLibrary) -> None:
+    note = scratch.new("text", "", "overflow=archive")
+    before, part = interrupted(scratch, note)
+    kept = SliceFile.parse(before).body.removeprefix(part.body.rstrip()).strip().partition(b"\n")[0]
+    edited = before.replace(kept, b"By hand.\n\n" + kept) if kept else before + b"\nBy hand.\n"
+    scratch.path(note).write_bytes(edited)
+    digest = scratch.info(note).entry.hash
+    finish_overflows(scratch.folder)
+    assert scratch.info(note).entry.hash == digest
+    assert scratch.path(note).read_bytes() == edited
+
+
+def test_a_part_that_was_given_up_and_comes_back_is_not_joined_behind_newer_ones(scratch: ScratchLibrary) -> None:
+    note = scratch.new("text", "", "overflow=split")
+    fill(scratch, note, 60)
+    first, *_ = parts(scratch, note)
+    data = scratch.path(first.id or "").read_bytes()
+    scratch.disconnect(note, "has_part", first.id or "")
+    text = scratch.recall(note).text
+    assert first.body.decode().strip() not in text
+    assert finish_overflows(scratch.folder) == []
+    assert [each.id for each in unfinished_overflows(scratch.folder).strays] == [first.id]
+    assert scratch.recall(note).text == text
+    assert scratch.path(first.id or "").read_bytes() == data
+
+
+def test_a_heading_is_not_glued_to_the_line_above_it(scratch: ScratchLibrary) -> None:
+    body = f"# Notes\nintro\n## A\n\n{LONG * 9}\n\nSecond\n------\n\n{LONG * 9}\n\nThird\n-----\n\n{LONG * 9}\n"
+    note = scratch.new("markdown", body, "overflow=archive")
+    scratch.remember(note, LONG * 9)
+    assert parts(scratch, note)
+    text = scratch.body(note)
+    assert "intro\nThird" not in text
+    assert "intro\nSecond" not in text
+    assert scratch.remember(note, "more", section="Third").changed

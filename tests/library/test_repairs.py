@@ -12,7 +12,7 @@ from slicebase import Slicebase
 from slicebase.files.body.overflow import joined, parts_of
 from slicebase.files.body.rows import read_rows
 from slicebase.library.check import validate
-from slicebase.library.folder import Logs
+from slicebase.library.logs import Logs
 from slicebase.library.repairs import remove_repeated, repeating_files
 from slicebase.verbs.doctor import examine, fix_all
 from slicebase.verbs.install import install

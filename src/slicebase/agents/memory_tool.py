@@ -23,8 +23,9 @@ from slicebase.files.links import file_name
 from slicebase.files.model import Contract
 from slicebase.files.slice_file import SliceFile
 from slicebase.files.yaml.edit import set_key
-from slicebase.library.folder import FileWrite, FolderWriter, Logs
+from slicebase.library.folder import FileWrite, FolderWriter
 from slicebase.library.library import Library
+from slicebase.library.logs import Logs
 from slicebase.workspace.surroundings import one_thread_at_a_time
 from slicebase.workspace.workspace import LIBRARY
 
@@ -168,7 +169,7 @@ class MemoryTool:
             text, newline = shown.text, newline_of(file.body, file.newline)
             forms = (old, with_ends(old, newline))
             old = next((form for form in forms if form in text), self.surroundings.redaction.uncounted(forms[1]))
-            positions = [match.start() for match in re.finditer(re.escape(old), text)] if old else []
+            positions = [match.start() for match in re.finditer(f"(?={re.escape(old)})", text)] if old else []
             if not positions:
                 raise SlicebaseError(
                     "edit-refused", f"No replacement was performed, old_str `{old}` did not appear verbatim in {path}."

@@ -2,30 +2,23 @@
 
 A file is named by its id (§ Storage), but its id counts, not its name: a file that somebody renamed is found by reading
 the files whose names are not ULIDs. A file that cannot be read is reported where it is met, and never written.
-
-Files that `part_of` joins are one log (ruling 32).
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from slicebase.core.ids import is_ulid
-from slicebase.core.refs import recorded
 from slicebase.core.short_ids import the_only
 from slicebase.errors import SlicebaseError, Where
-from slicebase.files.body.overflow import ordered, parts_of
-from slicebase.files.body.repeated import counted, is_read
-from slicebase.files.body.rows import Row, full_row_id, read_rows
-from slicebase.files.body.whole import object_version, whole_hash
-from slicebase.files.check.between import part_links
+from slicebase.files.body.whole import object_version
 from slicebase.files.check.file import new_paths
 from slicebase.files.check.version import checked_bytes
-from slicebase.files.links import SUFFIX, file_name, is_safe, reach, resolve
+from slicebase.files.links import SUFFIX, file_name, is_safe, resolve
 from slicebase.files.slice_file import SliceFile
-from slicebase.workspace.atomic import create_folder, file_errors, locked, read_bytes, write_all, write_bytes
+from slicebase.workspace.atomic import create_folder, file_errors, locked, read_bytes, remove, write_all, write_bytes
 from slicebase.workspace.boundary import not_a_file, real_path
 from slicebase.workspace.workspace import LIBRARY, StrPath, Workspace, create_local_folder
 
@@ -225,6 +218,12 @@ class FolderWriter:
         """Replaces a file. What editors or git, which take no lock, wrote since `old` was read is not overwritten."""
         self.write(FileWrite(old, new), dry_run=dry_run)
 
+    def remove(self, file: SliceFile) -> None:
+        """Deletes a file of which everything is elsewhere, unless somebody has changed it since it was read."""
+        if not self._is_unchanged(file):
+            raise _conflict(file)
+        remove(self.folder.path_of(file), within=self.folder.root)
+
     def write(self, *writes: "FileWrite", dry_run: bool = False) -> None:
         """Writes files, one after the other, after all of them were checked: no caller checks for itself."""
         checked = [(each, self._checked(each)) for each in writes]
@@ -318,75 +317,3 @@ def _conflict(file: SliceFile) -> SlicebaseError:
         hint="read it again, and base the write on the new version",
         where=Where(file.name),
     )
-
-
-# Logs of several files
-
-Pairs = Callable[[], Iterable[tuple[str, str]]]  # the ids of the files of a library that are joined
-
-
-class Logs:
-    """Finds the files of a log. Without `pairs`, all files are read to find out which are joined."""
-
-    def __init__(self, folder: SliceFolder, pairs: Pairs | None = None) -> None:
-        self._folder = folder
-        self._pairs = pairs or self._read_pairs
-
-    def of(self, file: SliceFile) -> list[SliceFile]:
-        """Returns the files of the log that a file belongs to: the file itself, then the others in the order of ids."""
-        joined: dict[str, list[str]] = {}
-        for one, other in self._pairs():
-            joined.setdefault(one, []).append(other)
-            joined.setdefault(other, []).append(one)
-        others = sorted(reach(joined, [file.id or ""]) - {file.id})
-        return [file, *self._readable(others, file.body_type)]
-
-    def whole(self, file: SliceFile) -> list[SliceFile]:
-        """Returns a file with its parts that overflow created, in the order of their content; without parts, itself."""
-        return ordered(file, self.of(file)[1:])
-
-    def read(self, file: SliceFile) -> list[SliceFile]:
-        """Returns a file and its parts as they are read: without forgotten ones, and without what is in two of them."""
-        if not parts_of(file):
-            return [file]
-        files = counted([part for part in self.whole(file) if part is file or is_read(part)])
-        return [part for part in files if part is file or part.body]
-
-    def missing(self, file: SliceFile) -> list[str]:
-        """Returns the ids of the parts of a file, and of theirs, that are not in the library."""
-        named = [name for part in self.whole(file) for name in parts_of(part)] if parts_of(file) else []
-        return [name for name in dict.fromkeys(named) if not self._folder.has(name)]
-
-    def hash(self, file: SliceFile) -> str | None:
-        """Returns the hash of a file with its parts, which `derived_from.hash` is compared with (ruling 24)."""
-        return whole_hash(file, self._folder.readable)
-
-    def row(self, file: SliceFile, given: str) -> tuple[SliceFile, Row]:
-        """Returns the row with this id, or its beginning, and the file of the log that it is in (ruling 53).
-
-        A row that overflow moved to a part is still a row of its file. A forgotten part counts only if no other has it.
-        """
-        own = {row.id: row for row in read_rows(file.body).rows}
-        if given in own:
-            return file, own[given]
-        rows: dict[str, tuple[SliceFile, Row]] = {}
-        for part in sorted(self.whole(file), key=lambda part: not is_read(part)):
-            for row in read_rows(part.body).rows:
-                rows.setdefault(row.id, (part, row))
-        if given.startswith("~"):  # as records name it
-            given = next((name for name in rows if recorded(f"row:/{name}") == f"row:/{given}"), given)
-        return rows[full_row_id(rows, given, file.id or file.name)]
-
-    def rows_elsewhere(self, file: SliceFile) -> list[Row]:
-        """Returns the rows of the log's other files, without rows that an unfinished move left in both."""
-        own = {row.line.raw for row in read_rows(file.body).rows}
-        rows = (row for part in self.of(file)[1:] for row in read_rows(part.body, part.body_line, part.name).rows)
-        return [row for row in rows if row.line.raw not in own]
-
-    def _read_pairs(self) -> Iterator[tuple[str, str]]:
-        for file in self._folder.mentioning(b"part_of", b"has_part"):
-            yield from part_links(file)
-
-    def _readable(self, ids: Iterable[str], body_type: str | None) -> Iterator[SliceFile]:
-        found = map(self._folder.readable, ids)
-        return (part for part in found if part and part.body_type == body_type)

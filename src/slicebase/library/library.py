@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from slicebase.errors import SlicebaseError
+from slicebase.errors import SlicebaseError, Where
 from slicebase.files.body.entries import Stamp
+from slicebase.files.body.overflow import parts_of, whole_of
 from slicebase.files.body.rows import Provenance
 from slicebase.files.body.write import WriteRequest, whole_body, with_writer
 from slicebase.files.create import archived, assigned_values, contract_from, define, meta_from, new_file, restored
@@ -151,7 +152,9 @@ class Library(Reader):
         redaction = self.surroundings.redaction
         redaction.refuse("a key", [assignment.partition("=")[0] for assignment in given])
         values = assigned_values(given, redaction.value)
-        return self._edit(file_id, lambda file: define(file, values), self.stamp(provenance), if_version)
+        return self._edit(
+            file_id, lambda file: _of_one_type(file, define(file, values)), self.stamp(provenance), if_version
+        )
 
     @door(names="rel to", left="file_id")
     def connect(
@@ -376,3 +379,11 @@ class Library(Reader):
 def _row_id(given: str) -> str:
     """Returns the id of a row that is given as such or in a reference."""
     return given.rpartition("/")[2] if given.startswith("row:") else given
+
+
+def _of_one_type(old: SliceFile, new: SliceFile) -> SliceFile:
+    """Returns the new version of a file. Refuses another type for one of several files: its parts would not be read."""
+    if new.body_type != old.body_type and (parts_of(old) or whole_of(old)):
+        message = f"the file is one of several parts, which are all {old.body_type}"
+        raise SlicebaseError("edit-refused", message, hint="create a new file of the other type", where=Where(old.name))
+    return new

@@ -9,7 +9,8 @@ from slicebase.files.links import RELATIONSHIPS, SUFFIX, can_be_relationship, ta
 from slicebase.files.model import DerivationSource, Link
 from slicebase.files.slice_file import SliceFile
 from slicebase.files.yaml.edit import append_item, delete_key, remove_item, set_key
-from slicebase.library.folder import Logs, SliceFolder, outside_workspace
+from slicebase.library.folder import SliceFolder, outside_workspace
+from slicebase.library.logs import Logs
 from slicebase.library.names import Names
 from slicebase.workspace.workspace import LIBRARY
 

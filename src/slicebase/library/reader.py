@@ -9,8 +9,9 @@ from slicebase.files.body.routine import RoutineStep, compile_routine, contract_
 from slicebase.files.body.write import refuse_broken
 from slicebase.index.schema import ReadProgress
 from slicebase.library.finder import Finder
-from slicebase.library.folder import Logs, SliceFolder
+from slicebase.library.folder import SliceFolder
 from slicebase.library.links import Linker
+from slicebase.library.logs import Logs
 from slicebase.library.names import Names
 from slicebase.workspace.surroundings import Surroundings, at_once, one_thread_at_a_time
 from slicebase.workspace.workspace import Workspace
@@ -72,8 +73,8 @@ class Reader(Finder):
         file = self.folder.find(file_id)
         if file.body_type != "routine":
             raise SlicebaseError("write-mode", f"a {file.body_type} body is not a routine", where=Where(file.name))
-        for part_id in self._logs.missing(file):
-            message = f"a part of the routine is missing: {part_id}"
+        for part_id, how in self._logs.absent(file).items():
+            message = f"a part of the routine is {how}: {part_id}"
             hint = f"get the file back, or give it up: `tt disconnect {file.id} has_part {part_id}`"
             raise SlicebaseError("no-file", message, hint=hint, where=Where(file.name))
         steps: list[RoutineStep] = []

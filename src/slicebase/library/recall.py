@@ -18,7 +18,8 @@ from slicebase.files.body.supersession import active
 from slicebase.files.facts import read_facts
 from slicebase.files.freshness import derivation, label_at
 from slicebase.files.slice_file import SliceFile
-from slicebase.library.folder import Logs, SliceFolder
+from slicebase.library.folder import SliceFolder
+from slicebase.library.logs import Logs
 from slicebase.library.names import Names
 from slicebase.library.texts import FoundNote, note_of, sectioned
 from slicebase.workspace.surroundings import Surroundings, one_thread_at_a_time
@@ -59,9 +60,7 @@ class Recall(NamedTuple):
     def _file(self, ref: Ref) -> Iterator[RecalledPiece]:
         file = self._find(ref.name)
         yield from self._log(file) if file.body_type == "jsonl" else map(self._whole, self.logs.read(file))
-        parts = self.logs.whole(file) if parts_of(file) else ()
-        gone = [(part.id, "purged") for part in parts if part.purged]
-        for part_id, how in (*gone, *((part_id, "missing") for part_id in self.logs.missing(file))):
+        for part_id, how in self.logs.absent(file).items():
             yield RecalledPiece(f"file:{part_id}", f"{_title(file)} · a part that is {how}", "")
 
     def _find(self, file_id: str) -> SliceFile:

@@ -23,7 +23,8 @@ from slicebase.files.body.write import (
 )
 from slicebase.files.slice_file import SliceFile
 from slicebase.files.yaml.edit import delete_key, set_key
-from slicebase.library.folder import FileWrite, FolderWriter, Logs, SliceFolder
+from slicebase.library.folder import FileWrite, FolderWriter, SliceFolder
+from slicebase.library.logs import Logs
 from slicebase.library.repairs import finish_overflow
 
 DUE: Final = "slice.due"

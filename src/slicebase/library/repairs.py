@@ -6,11 +6,12 @@ that its file does not name. Two branches that archive the same content leave it
 
 from typing import NamedTuple
 
-from slicebase.files.body.overflow import parts_of, whole_of, with_parts
-from slicebase.files.body.repeated import Shortened, is_read
+from slicebase.files.body.overflow import CONTINUED, joined, parts_of, unnamed_parts, whole_of
+from slicebase.files.body.repeated import Shortened
 from slicebase.files.body.whole import repairs
 from slicebase.files.slice_file import SliceFile
-from slicebase.library.folder import FileWrite, FolderWriter, Logs, SliceFolder
+from slicebase.library.folder import FileWrite, FolderWriter, SliceFolder
+from slicebase.library.logs import Logs
 
 # Content that a merge left in two parts
 
@@ -33,7 +34,7 @@ class Unfinished(NamedTuple):
     """What is left to do where overflow moved content: by itself, and by people."""
 
     files: list[str]  # that do not name a part which overflow created from them
-    strays: list[SliceFile]  # archives that their file does not name, and that have not what is at their place there
+    strays: list[SliceFile]  # parts that their file does not name, and of which it is not certain what they are
     missing: list[tuple[SliceFile, str]]  # files, each with a part that it names, and that does not exist
 
 
@@ -45,21 +46,27 @@ def unfinished_overflows(folder: SliceFolder) -> Unfinished:
     files, strays = [], []
     for file_id in sorted(parts.keys() - {""}):
         file = folder.readable(file_id)
-        if file is None:
-            continue
-        finished = with_parts(file, parts[file_id])
-        files += [file_id] if finished is not file else []
-        unnamed = (part for part in parts[file_id] if part.id not in parts_of(finished))
-        strays += [part for part in unnamed if part.taken_from and is_read(part)]
+        if file is not None:
+            found = unnamed_parts(file, parts[file_id])
+            files += [file_id] if found.continued or found.copies else []
+            strays += found.strays
     named = ((file, part) for file in folder.mentioning(b"has_part") for part in parts_of(file))
     return Unfinished(files, strays, [(file, part) for file, part in named if not folder.has(part)])
 
 
 def finish_overflow(writer: FolderWriter, logs: Logs, file: SliceFile) -> bool:
-    """Joins the parts that a file does not name yet to it. Returns whether there were any."""
-    new = with_parts(file, logs.of(file)[1:])
+    """Finishes what an interrupted writer left of a file. Returns whether there was anything.
+
+    A part that continues the file is joined to it. A move to an archive is undone: the file still has everything.
+    """
+    found = unnamed_parts(file, logs.of(file)[1:])
+    new = file
+    for part in found.continued:
+        new = joined(new, part.id or "", CONTINUED)
     writer.replace(file, new)
-    return new is not file
+    for part in found.copies:
+        writer.remove(part)
+    return bool(found.continued or found.copies)
 
 
 def finish_overflows(folder: SliceFolder) -> list[str]:

@@ -132,7 +132,7 @@ def _overflow(examined: Examined) -> Iterator[Complaint]:
             "overflow", f"{LIBRARY}/{file_id}{SUFFIX}", message, "finish it", partial(finish_overflows, folder)
         )
     for part in unfinished.strays:
-        message = f"its content was moved out of {whole_of(part)}, which does not name it, and has other content there"
+        message = f"it says that it is a part of {whole_of(part)}, which does not name it, and may have its content"
         yield Complaint("overflow", part.name, message, "compare the two, then forget this file or connect it")
     for file, part_id in unfinished.missing:
         hint = f"get the file back, or give it up: `tt disconnect {file.id} has_part {part_id}`"

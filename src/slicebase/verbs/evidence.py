@@ -19,7 +19,7 @@ from slicebase.files.note import note_sections
 from slicebase.files.slice_file import SliceFile
 from slicebase.graph.record import read_parts
 from slicebase.graph.turn import turn_text
-from slicebase.library.folder import Logs
+from slicebase.library.logs import Logs
 from slicebase.library.texts import FoundNote, note_of
 from slicebase.runs.chunks import DocumentChunk, chunks
 from slicebase.runs.evidence import GONE, PURGED, Chunk, Evidence, Lookup, cite, places

@@ -2,10 +2,12 @@
 
 `2@01K… 812+130 next:3fa2c1` says: the file had two archives, the last of which was 01K…; 130 bytes moved away from
 before byte 812 of the body that stayed; and the next line had this mark. By the mark the place is found again after
-somebody has written above it. `after:` and a mark stand for the line before it, if it was at the end.
+somebody has written above it. `after:` stands for the line before it: the heading under which it was, or the last line.
+`next:3fa2c1/2` is the second of the lines that are equal.
 """
 
 import re
+from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from slicebase.core.hashing import raw_digest
@@ -34,9 +36,10 @@ class Anchor(NamedTuple):
 
     side: str
     mark: str
+    number: int = 1  # of equal lines, counted from the start
 
     def __str__(self) -> str:
-        return f"{self.side}:{self.mark}"
+        return f"{self.side}:{self.mark}" + (f"/{self.number}" if self.number > 1 else "")
 
 
 class Origin(NamedTuple):
@@ -65,7 +68,7 @@ class Origin(NamedTuple):
 _REPEATED: Final = "repeated"
 _PLACE: Final = re.compile(r"([0-9]{1,15})\+([0-9]{1,15})", re.ASCII)
 _BEFORE: Final = re.compile(r"([0-9]{1,15})@(.+)", re.ASCII)
-_ANCHOR: Final = re.compile(r"(next|after):([0-9a-f]{6})")
+_ANCHOR: Final = re.compile(r"(next|after):([0-9a-f]{6})(?:/([0-9]{1,9}))?", re.ASCII)
 
 
 def origin_of(part: SliceFile) -> Origin:
@@ -79,7 +82,7 @@ def origin_of(part: SliceFile) -> Origin:
     known = ArchivesBefore(int(before[1]), before[2]) if before else ArchivesBefore()
     return Origin(
         tuple(sorted(places)) if places and all(stated) else START,
-        Anchor(anchor[1], anchor[2]) if anchor else None,
+        Anchor(anchor[1], anchor[2], int(anchor[3] or 1)) if anchor else None,
         ArchivesBefore(-1, part.id) if is_repeated else known,  # it is not known what came before what is left
         is_repeated,
     )
@@ -88,10 +91,17 @@ def origin_of(part: SliceFile) -> Origin:
 # Places by the lines beside them
 
 
-def anchor_at(body: bytes, at: int) -> Anchor | None:
-    """Returns the line that follows a place, or else the one before it; None in an empty body."""
-    following, before = mark_of(_first_line(body[at:])), mark_of(_last_line(body[:at]))
-    return Anchor("next", following) if following else Anchor("after", before) if before else None
+def anchor_at(body: bytes, at: int, *, below: bool) -> Anchor | None:
+    """Returns the line by which a place is found again: the next one, or else the one before it; None without any.
+
+    `below` prefers the one before it, a heading under which the place stays, whatever is added there.
+    """
+    marks = {"next": mark_of(_first_line(body[at:])), "after": mark_of(_last_line(body[:at]))}
+    side = next((side for side in (("after", "next") if below else ("next", "after")) if marks[side]), None)
+    if side is None:
+        return None
+    anchor = Anchor(side, marks[side])
+    return anchor._replace(number=sum(place <= at for place in _places(body, anchor)))
 
 
 def is_beside(anchor: Anchor, before: bytes, after: bytes) -> bool:
@@ -101,14 +111,21 @@ def is_beside(anchor: Anchor, before: bytes, after: bytes) -> bool:
 
 
 def anchored(body: bytes, anchor: Anchor, at: int) -> int | None:
-    """Returns the place beside a line, of several equal ones the one that is nearest to a byte; None without any."""
-    found, start = [], 0
+    """Returns the place beside a line, None if it is not there. If some equal ones have gone, it is the nearest."""
+    found = list(_places(body, anchor))
+    if len(found) >= anchor.number:
+        return found[anchor.number - 1]
+    return min(found, key=lambda place: abs(place - at), default=None)
+
+
+def _places(body: bytes, anchor: Anchor) -> Iterator[int]:
+    """Yields the places beside every line with the mark of an anchor."""
+    start = 0
     for line in body.split(b"\n"):
         end = min(start + len(line) + 1, len(body))
         if mark_of(line) == anchor.mark:
-            found.append(start if anchor.side == "next" else end)
+            yield start if anchor.side == "next" else end
         start = end
-    return min(found, key=lambda place: abs(place - at), default=None)
 
 
 def mark_of(line: bytes) -> str:

@@ -29,6 +29,7 @@ class Moved(NamedTuple):
     leaves: bytes
     stays: bytes
     places: tuple[Place, ...] = START
+    is_below_heading: bool = False  # that stays
 
 
 def parts_of(file: SliceFile, *labels: str) -> list[str]:
@@ -139,7 +140,7 @@ def _origin(file: SliceFile, moved: Moved) -> Origin:
     archives = parts_of(file, ARCHIVED)
     before = ArchivesBefore(len(archives), archives[-1] if archives else None)
     at = moved.places[0].at
-    return Origin((Place(at, len(moved.leaves)),), anchor_at(moved.stays, at), before)
+    return Origin((Place(at, len(moved.leaves)),), anchor_at(moved.stays, at, below=moved.is_below_heading), before)
 
 
 def joined(file: SliceFile, part_id: str, label: str) -> SliceFile:
@@ -147,37 +148,40 @@ def joined(file: SliceFile, part_id: str, label: str) -> SliceFile:
     return append_item(file, "slice.links", Link("has_part", part_id, label))
 
 
-def with_parts(file: SliceFile, parts: Iterable[SliceFile]) -> SliceFile:
-    """Returns the file with links to the parts that an interrupted writer created but did not link.
+class Unnamed(NamedTuple):
+    """Parts of a file that it does not name: a part is written before its file, which an interruption can prevent.
 
-    A part is written before its file links to it. Content that is already in an archive is removed from the file, if it
-    is where the archive says. Else the archive is not joined: somebody has written to the file since.
+    `continued` go on where the file and its parts end. What `copies` have is still in the file, where they took it
+    from. Of `strays` it is not certain: somebody has written to the file since, or took them out of it.
     """
+
+    continued: list[SliceFile]
+    copies: list[SliceFile]
+    strays: list[SliceFile]
+
+
+def unnamed_parts(file: SliceFile, parts: Iterable[SliceFile]) -> Unnamed:
+    """Returns those of some parts that belong to a file and that it does not name, without forgotten ones."""
+    found = Unnamed([], [], [])
+    newest = max(parts_of(file, CONTINUED), default="")
     for part in parts:
-        is_new = part.id and part.id != file.id and part.id not in parts_of(file)
-        label = part_link(part)[1] if is_new and whole_of(part) == file.id else None
-        body = _without(file, part) if label == ARCHIVED else file.body
-        if part.id and label and body is not None:
-            file = joined(file.with_body(body), part.id, label)
-    return file
+        is_own = part.id and part.id != file.id and whole_of(part) == file.id and part.id not in parts_of(file)
+        if not is_own or part.archived or part.purged:
+            continue
+        if part_link(part)[1] == CONTINUED:
+            (found.continued if (part.id or "") > newest else found.strays).append(part)
+        elif part.taken_from is not None:  # else people labelled it: overflow says where it took something from
+            (found.copies if _has_all_of(file, part) else found.strays).append(part)
+    return found
 
 
-def _without(file: SliceFile, archive: SliceFile) -> bytes | None:
-    """Returns the body of a file without what is in an archive; None if it is not at its place."""
-    if archive.taken_from is None:
-        return None  # people labelled it: overflow always says where it took something from
+def _has_all_of(file: SliceFile, archive: SliceFile) -> bool:
+    """Returns whether everything that is in an archive is in its file, too, where it was."""
     if file.body_type == "jsonl":  # rows are known by their bytes
-        moved_lines = set(archive.body.split(b"\n")) - {b""}
-        return b"\n".join(line for line in file.body.split(b"\n") if line not in moved_lines)
-    before, after = file.body[: origin_of(archive).at], file.body[origin_of(archive).at :]
-    moved = archive.body.rstrip(b"\r\n")
-    is_there = after.startswith(moved) and after[len(moved) : len(moved) + 1] in (b"", b"\r", b"\n")
-    if not is_there or not moved:
-        return None
-    end = len(moved)
-    while end < len(archive.body) and after[end : end + 1] == archive.body[end : end + 1]:
-        end += 1  # a line end; more of them may have been added when it moved
-    return before + after[end:]
+        return set(archive.body.split(b"\n")) - {b""} <= set(file.body.split(b"\n"))
+    after = file.body[origin_of(archive).at :]
+    moved = archive.body.rstrip(b"\r\n")  # line ends may have been added when it moved
+    return after.startswith(moved) and after[len(moved) : len(moved) + 1] in (b"", b"\r", b"\n")
 
 
 def move_oldest(file: SliceFile, most: int) -> Moved | None:
@@ -194,8 +198,17 @@ def move_oldest(file: SliceFile, most: int) -> Moved | None:
     if file.body_type == "text":
         return _with_gap(_first(text, paragraph_ends(text), most))
     if file.body_type == "markdown":
-        return _oldest_sections(text, most) or _with_gap(_oldest_paragraphs(text, most))
+        ways = (_oldest_sections(text, most), _with_gap(_oldest_paragraphs(text, most)))
+        return next((moved for moved in ways if moved and _keeps_headings(text, moved)), None)
     return None
+
+
+def _keeps_headings(text: str, moved: Moved) -> bool:
+    """Returns whether moving leaves all headings as they are: a line could become part of an underlined one."""
+    titles = [[section.title for section in sections(each) if section.level] for each in (
+        text, decode(moved.leaves), decode(moved.stays)
+    )]  # fmt: skip
+    return sorted(titles[0]) == sorted(titles[1] + titles[2])
 
 
 def _with_gap(moved: Moved | None) -> Moved | None:
@@ -269,7 +282,8 @@ def _oldest_paragraphs(text: str, most: int) -> Moved | None:
     """
     spans = [(section.start + _heading_size(text, section), section.end) for section in sections(text)]
     start, stop = max(spans, key=lambda span: span[1] - span[0], default=(0, 0))
-    return _first(text, paragraph_ends(text, start, stop), most, start)
+    moved = _first(text, paragraph_ends(text, start, stop), most, start)
+    return moved and moved._replace(is_below_heading=start > 0)
 
 
 def _heading_size(text: str, section: Section) -> int:
