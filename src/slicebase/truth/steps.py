@@ -74,7 +74,7 @@ class StoredSteps:
         self,
         run_id: str,
         step: BegunStep,
-        now: int,
+        now: Callable[[], int],
         failed: Callable[[str], FailureLogged] | None = None,
     ) -> None:
         """Ends a step: logs its failure, which gets an id here, and the terminal events that the log has not.
@@ -87,7 +87,7 @@ class StoredSteps:
             with self._runs.log.appending(run_id) as appender:
                 known = self._runs.log.step(run_id, step.number)
                 if appender.tally.stopped is None and known is not None and known.begun:
-                    writer = RunWriter(self._runs, appender, to_text(now))
+                    writer = RunWriter(self._runs, appender, to_text(now()))
                     failure = failed(step_failure_id(self._runs.items(run_id), step.number)) if failed else None
                     _log_end(writer, appender, step.number, failure, known.missing)
                 if step.held is not None:
