@@ -307,6 +307,16 @@ def test_the_id_of_a_claim_can_be_a_reference(memory: Slicebase) -> None:
     assert memory.why(f"claim:{RUN}/a/b:c").text == "It is."
 
 
+def test_the_reference_of_a_claim_names_it_in_its_own_run_only(memory: Slicebase) -> None:
+    memory.runs.start("other", "Objective", "Done")
+    memory.runs.claim(RUN, "It is.", id=f"claim:{RUN}/c9")
+    assert memory.runs.claim(RUN, id=f"claim:{RUN}/c9", status="retracted").id == "c9"
+    for statement in (None, "It is."):
+        assert code_of(memory.runs.claim, "other", statement, id=f"claim:{RUN}/c9") == "bad-reference"
+    assert code_of(memory.runs.claim, RUN, "It is.", id="claim:c9") == "bad-reference"
+    assert memory.runs.status("other").events == 1
+
+
 def test_a_step_knows_the_complete_id_of_its_run(memory: Slicebase) -> None:
     with memory.runs.step(f"run:{RUN}", compact=False) as step:
         assert step.run_id == RUN
