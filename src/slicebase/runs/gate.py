@@ -305,14 +305,14 @@ def _refused_terms(payload: Mapping[str, Json]) -> CheckResult | None:
 
 
 def _says_nothing(done: DoneDefinition) -> bool:
-    """Returns whether nothing can be seen in a definition of done, or in its `text`, if it has one."""
+    """Returns whether nothing can be seen in a definition of done. Budgets say when to stop, not what is done."""
     if not isinstance(done, dict):
         return is_blank(done)
-    return not _says(done.get("text", "-")) or not any(not is_blank(name) and _says(done[name]) for name in done)
+    return not any(_says(done[name]) for name in done if name != "budgets" and not is_blank(name))
 
 
 def _says(value: Json) -> bool:
-    """Returns whether something can be seen in a value: a number, or a text that is not blank."""
+    """Returns whether something can be seen in a value: a number, true or false, or a text that is not blank."""
     if isinstance(value, dict | list):
         return any(map(_says, value.values() if isinstance(value, dict) else value))
     return value is not None and not is_blank(value)
