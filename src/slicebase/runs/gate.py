@@ -4,8 +4,8 @@ The module has three parts: budgets (ruling 38), compactions ("Stop semantics", 
 verbs write (ruling 35).
 """
 
+import math
 import re
-import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -59,7 +59,8 @@ def budgets_of(done_definition: DoneDefinition) -> Budgets:
     return Budgets(**{name: _limit(name, value) for name, value in given.items()})
 
 
-_LARGEST_LIMITS = {"max_steps": LARGEST_INTEGER, "max_seconds": sys.float_info.max, "max_cost": sys.float_info.max}
+_LARGEST_DOUBLE = math.nextafter(math.inf, 0)
+_LARGEST_LIMITS = {"max_steps": LARGEST_INTEGER, "max_seconds": _LARGEST_DOUBLE, "max_cost": _LARGEST_DOUBLE}
 
 
 def _limit(name: str, value: Json) -> Any:
