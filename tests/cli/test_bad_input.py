@@ -34,6 +34,18 @@ def test_no_arguments_show_the_help_and_not_an_error(tt: Tt) -> None:
     assert done.err.startswith("Usage: tt")
 
 
+def test_a_current_folder_that_was_deleted_is_an_error_of_ours(
+    tt: Tt, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    for command in (["status"], ["validate"], ["add", "x"], ["import", "x"], ["init"], ["run", "list"], ["mcp"]):
+        done = tt(*command)
+        assert (done.exit, "[cannot-read]" in done.err) == (3, True)
+
+
 def test_a_reader_that_closes_the_pipe_is_not_an_error(imported: Tt, tmp_path: Path) -> None:
     for command in (["slice", TURN, "--json"], ["turns", SESSION], ["verify"]):
         reading, writing = os.pipe()

@@ -16,19 +16,22 @@ def test_budgets_are_part_of_the_done_definition() -> None:
     assert budgets_of(done) == Budgets(max_steps=3, max_cost=1.5)
     assert budgets_of("Report written.") == Budgets()
     assert budgets_of({"text": "x"}) == Budgets()
+    assert repr(budgets_of({"budgets": {"max_steps": 5.0, "max_cost": 2}})) == repr(Budgets(max_steps=5, max_cost=2.0))
 
 
 @pytest.mark.parametrize(
-    "budgets",
+    ("budgets", "problem"),
     [
-        {"max_tokens": 3}, {"max_steps": "3"}, {"max_steps": 1.5}, {"max_cost": -1}, {"max_cost": float("inf")},
-        {"max_seconds": float("nan")}, [1], "x",
+        ({"max_tokens": 3}, "max_tokens"), ({"max_steps": "3"}, "not a number"), ({"max_cost": True}, "not a number"),
+        ({"max_steps": 2.5}, "2.5, which is not a whole number"), ({"max_steps": float("inf")}, "inf"),
+        ({"max_cost": float("inf")}, "inf"), ({"max_seconds": float("nan")}, "nan"), ({"max_cost": -1}, "below 0"),
+        ({"max_steps": 1e300}, "1e+300"), ({"max_cost": 10**5000}, "too large"), ([1], "object"), ("x", "object"),
     ],
 )  # fmt: skip
-def test_budgets_that_cannot_be_read_are_refused(budgets: Any) -> None:
+def test_budgets_that_cannot_be_read_are_refused(budgets: Any, problem: str) -> None:
     with pytest.raises(SlicebaseError) as caught:
         budgets_of({"budgets": budgets})
-    assert caught.value.code == "bad-run-budget"
+    assert (caught.value.code, problem in caught.value.message) == ("bad-run-budget", True)
 
 
 def test_a_limit_is_exceeded_only_beyond_it() -> None:

@@ -63,11 +63,12 @@ def test_a_run_starts_with_its_terms() -> None:
         (RUN, {"done_definition": " \n"}, "bad-run"),
         (RUN, {"done_definition": {"text": None}}, "bad-run"),
         (RUN, {"done_definition": {"text": []}}, "bad-run"),
-        (RUN, {"done_definition": {"text": [" "], "more": "words"}}, "bad-run"),
+        (RUN, {"done_definition": {"text": [" "], "more": {"words": ""}}}, "bad-run"),
         (RUN, {"done_definition": {"": ""}}, "bad-run"),
         (RUN, {"done_definition": {" ": "words"}}, "bad-run"),
         (RUN, {"done_definition": {"all": [{"of": [None, " "]}, {}]}}, "bad-run"),
         (RUN, {"done_definition": {"text": " ", "budgets": {"max_steps": 1}}}, "bad-run"),
+        (RUN, {"done_definition": {"budgets": {"max_steps": 1}}}, "bad-run"),
         (RUN, {"done_definition": ["a"]}, "bad-run"),
         (RUN, {"done_definition": 5}, "bad-run"),
         (RUN, {"done_definition": {1: "a"}}, "bad-run"),
@@ -77,13 +78,18 @@ def test_a_run_starts_with_its_terms() -> None:
         (RUN, {"provenance_mode": None}, "bad-run"),
         (RUN, {"provenance_mode": " "}, "bad-run"),
         (RUN, {"provenance_mode": "x" * 2001}, "bad-run"),
-        (RUN, {"done_definition": {"budgets": {"max_steps": -1}}}, "bad-run-budget"),
+        (RUN, {"done_definition": {"text": "a", "budgets": {"max_steps": -1}}}, "bad-run-budget"),
     ],
 )
 def test_a_run_without_usable_terms_is_refused(run_id: str, changes: dict[str, Any], code: str) -> None:
     with pytest.raises(SlicebaseError) as caught:
         start(run_id, msgspec.structs.replace(STARTED, **changes))
     assert caught.value.code == code
+
+
+@pytest.mark.parametrize("done", [{"text": "", "criteria": "all pass"}, {"text": None, "all": ["x"]}, {"left": 0}])
+def test_a_definition_of_done_says_something_under_any_name(done: dict[str, Any]) -> None:
+    assert start(RUN, msgspec.structs.replace(STARTED, done_definition=done)).payload["done_definition"] == done
 
 
 def test_an_attempt_to_change_the_terms_is_logged_as_refused() -> None:

@@ -1,5 +1,6 @@
 """Opening the truth: versions, migrations, damage, locks."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -8,9 +9,11 @@ from typing import Any
 import apsw
 import pytest
 
+from slicebase.core.hashing import digest
 from slicebase.errors import SlicebaseError
 from slicebase.index import disposable
 from slicebase.truth import database
+from slicebase.truth.schema import SCHEMA
 from slicebase.truth.truth import Truth
 from slicebase.verbs.verify import verify
 from tests.conversations import chain, store
@@ -67,7 +70,13 @@ def test_after_an_error_nothing_is_left_of_a_part_of_a_transaction(truth: Truth)
     assert verify(truth).status == "VERIFIED"
 
 
-@pytest.mark.parametrize("version", [0, 1])
+def test_another_schema_has_another_version() -> None:
+    """A database whose tables differ must be refused as one of another version, not fail at a missing column."""
+    schema = re.sub(r"--.*\n|\s+", " ", SCHEMA)
+    assert (database.DATABASE_VERSION, digest(schema.encode())[7:19]) == (5, "0ba8ff1a17bd")
+
+
+@pytest.mark.parametrize("version", [0, 1, database.DATABASE_VERSION - 1])
 def test_a_database_of_a_version_that_nobody_released_is_refused_and_left_alone(truth: Truth, version: int) -> None:
     truth.database.connection.pragma("user_version", version)
     before = truth.database.path.read_bytes()

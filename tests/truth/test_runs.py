@@ -255,7 +255,7 @@ def test_the_event_that_exceeds_a_budget_is_kept_and_the_run_stops(truth: Truth)
     ],
 )
 def test_time_and_cost_are_budgets_too(truth: Truth, budgets: dict[str, float], draft: EventDraft) -> None:
-    truth.runs.start("short", RunStarted(objective="x", done_definition={"budgets": budgets}), NOW)
+    truth.runs.start("short", RunStarted(objective="x", done_definition={"text": "y", "budgets": budgets}), NOW)
     with pytest.raises(SlicebaseError) as caught:
         truth.runs.append("short", [draft], NOW)
     assert code_of(caught) == "budget-exceeded"

@@ -393,6 +393,19 @@ def test_a_status_that_waits_for_a_writer_in_vain_reports_what_was_interrupted(m
     assert memory.runs.status(RUN).interrupted_steps == ()
 
 
+def test_a_step_whose_end_meets_a_lock_is_closed_later_for_a_true_reason(memory: Slicebase) -> None:
+    """Its process goes on, and its object is there: only its end could not be written."""
+    raised = ValueError("mine")
+    step = memory.runs.step(RUN).__enter__()
+    memory.truth.database.connection.set_busy_timeout(1)
+    with Slicebase.open(memory.root) as other, other.truth.database.writing():
+        step.__exit__(ValueError, raised, None)
+    assert ["locked" in note for note in raised.__notes__] == [True]
+    assert memory.runs.status(RUN).interrupted_steps == (1,)
+    (failure,) = memory.runs.status(RUN).open_failures
+    assert (failure["category"], "its end could not be written" in failure["why"]) == ("interrupted", True)
+
+
 def test_a_stopped_run_stays_as_it_is(memory: Slicebase) -> None:
     with memory.runs.step(RUN) as step:
         memory.runs.stop(RUN)

@@ -836,6 +836,9 @@ def test_an_item_that_was_purged_is_not_accepted_to_be_stored_as_purged(memory: 
     memory.purge("session:s")
     events = memory.runs.status("own").events
     assert {code_of(verb) for verb in verbs.values()} == {"purged"}
+    with pytest.raises(SlicebaseError) as caught:
+        verbs["question"]()
+    assert caught.value.hint == "choose other words"  # a question has no id
     assert memory.runs.status("own").events == events
     again = memory.runs.claim("own", f"So: {SECRET}")
     assert memory.truth.runs.state("own").claims[again.id]["statement"] == f"So: {SECRET}"

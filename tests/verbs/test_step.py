@@ -216,6 +216,55 @@ def test_an_error_arrives_though_the_end_of_its_step_exceeds_a_budget(memory: Sl
         assert memory.runs.status(name).stopped == "BUDGET_EXCEEDED"
 
 
+class Nameless(type):
+    @property
+    def __name__(cls) -> int:  # type: ignore[override]
+        return 5
+
+
+class NamelessError(Exception, metaclass=Nameless): ...
+
+
+class LeavingError(Exception):
+    def __str__(self) -> str:
+        raise SystemExit(3)
+
+
+def test_an_error_that_cannot_say_its_name_or_its_text_arrives_and_ends_its_step(memory: Slicebase) -> None:
+    for raised in (NamelessError("x"), LeavingError()):
+        with pytest.raises(type(raised)), memory.runs.step(RUN):
+            raise raised
+    status = memory.runs.status(RUN)
+    assert status.interrupted_steps == ()
+    assert [(failure["category"], failure["why"]) for failure in status.open_failures] == [
+        ("NamelessError", "x"), ("LeavingError", ""),
+    ]  # fmt: skip
+
+
+def test_an_error_arrives_though_the_clock_fails_at_the_end_of_its_step(tmp_path: Path) -> None:
+    times, raised = [1.0], ValueError("mine")
+    with Slicebase.init(tmp_path, clock=lambda: times[-1]) as memory:
+        memory.runs.start(RUN, "Objective", "Done")
+        step = memory.runs.step(RUN).__enter__()
+        times.clear()
+        step.__exit__(ValueError, raised, None)
+        assert ["IndexError" in note for note in raised.__notes__] == [True]
+        times.append(2.0)
+        assert memory.runs.status(RUN).interrupted_steps == (1,)
+
+
+def test_an_error_arrives_in_a_forked_process(memory: Slicebase, monkeypatch: pytest.MonkeyPatch) -> None:
+    with memory.runs.step(RUN) as step:
+        process = os.getpid()
+        monkeypatch.setattr(os, "getpid", lambda: process + 1)  # as a child sees it
+        raised = ValueError("the child's own")
+        step.__exit__(ValueError, raised, None)
+        monkeypatch.undo()
+        step.act("go on")
+    assert ["other-process" in note for note in raised.__notes__] == [True]
+    assert memory.runs.status(RUN).open_failures == ()
+
+
 def test_a_step_is_used_inside_its_block_and_once(memory: Slicebase) -> None:
     """An event outside would belong to no step, or to one that has ended."""
     step = memory.runs.step(RUN)
@@ -256,6 +305,16 @@ def test_the_id_of_a_claim_can_be_a_reference(memory: Slicebase) -> None:
     assert code_of(memory.runs.claim, RUN, "It is.", id="a b") == "bad-reference"
     memory.runs.claim(RUN, "It is.", id="a/b:c")
     assert memory.why(f"claim:{RUN}/a/b:c").text == "It is."
+
+
+def test_the_reference_of_a_claim_names_it_in_its_own_run_only(memory: Slicebase) -> None:
+    memory.runs.start("other", "Objective", "Done")
+    memory.runs.claim(RUN, "It is.", id=f"claim:{RUN}/c9")
+    assert memory.runs.claim(RUN, id=f"claim:{RUN}/c9", status="retracted").id == "c9"
+    for statement in (None, "It is."):
+        assert code_of(memory.runs.claim, "other", statement, id=f"claim:{RUN}/c9") == "bad-reference"
+    assert code_of(memory.runs.claim, RUN, "It is.", id="claim:c9") == "bad-reference"
+    assert memory.runs.status("other").events == 1
 
 
 def test_a_step_knows_the_complete_id_of_its_run(memory: Slicebase) -> None:

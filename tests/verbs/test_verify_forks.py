@@ -73,6 +73,24 @@ def test_every_event_that_a_fork_inherits_otherwise_is_found(memory: Slicebase) 
     assert set(problems(memory)) == expected | {("fork", "run:changed event 1"), ("fork", "run:richer event 1")}
 
 
+def test_a_fork_of_a_moment_that_its_origin_did_not_have_is_found(memory: Slicebase) -> None:
+    """Before the snapshot that it continues, the run had spent less; also a purge of the run does not hide that."""
+    last = memory.truth.runs.log.tally(RUN).seq
+    moments = {"negative": -5, "none": 0, "first": 1, "before": last - 1, "after": last + 1}
+    for name, moment in moments.items():
+        forged = drafts_of(memory, name)
+        nothing = {"events": moment, "steps": 0, "seconds": 0.0, "cost": 0.0}
+        forged[0].payload["inherited"].update(nothing)
+        memory.truth.runs.begin(name, forged, 0)
+    memory.runs.fork(RUN, "true")
+    memory.runs.log(RUN, [{"type": "NOTE"}] * 2)
+    moments.pop("after")  # the run has that event now, but had spent more by then
+    expected = {("fork", f"run:{name} event 1") for name in moments}
+    assert set(problems(memory)) == expected | {("fork", "run:after event 1")}
+    memory.purge(f"run:{RUN}")
+    assert expected <= set(problems(memory))
+
+
 def test_a_fork_is_proven_also_after_a_purge(memory: Slicebase) -> None:
     """Of its own words, which its chain still has; of those of the snapshot, as far as they are left."""
     memory.runs.fork(RUN, "f")

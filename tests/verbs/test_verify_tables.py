@@ -85,6 +85,8 @@ def test_a_changed_tally_is_found_also_in_a_purged_run(purged: Path, run: str, c
         "UPDATE steps SET begun = 5 WHERE run = 'stopped' AND step = 1",
         "UPDATE steps SET begun = begun + 1 WHERE run = 'open' AND begun > 0",
         "UPDATE steps SET logged = 0 WHERE run = 'open' AND begun > 0",
+        "UPDATE steps SET begun = 0, logged = 0 WHERE run = 'open' AND begun > 0",
+        "UPDATE steps SET begun = 16, logged = 1 WHERE run = 'stopped' AND step = 3",
         "UPDATE steps SET logged = 1 WHERE run = 'whole' AND step = 1",
         "DELETE FROM steps WHERE run = 'stopped' AND step = 2",
         "INSERT INTO steps VALUES ('open', 500, 1, 0, 0)",

@@ -38,10 +38,24 @@ def as_our_error(error: Exception) -> SlicebaseError | None:
 
         if is_full(error):
             return disk_full()
-        is_of_file = isinstance(error, PermissionError) and error.filename is not None
-        return cannot_read(error, Path.cwd()) if is_of_file else None
+        if error.filename is None and isinstance(error, FileNotFoundError | PermissionError):
+            return None if _here() else _no_current_folder()
+        return cannot_read(error, _here() or Path("/")) if isinstance(error, PermissionError) else None
     if type(error).__module__ != "apsw":
         return None
     from slicebase.truth import failures  # apsw is loaded already
 
     return failures.as_our_error(error)
+
+
+def _here() -> Path | None:
+    """Returns the current folder; None if it was deleted or cannot be seen."""
+    try:
+        return Path.cwd()
+    except OSError:
+        return None
+
+
+def _no_current_folder() -> SlicebaseError:
+    hint = "change to a folder that is there; the shell may still show the name of one that was deleted"
+    return SlicebaseError("cannot-read", "the current folder is not there any more, or cannot be seen", hint=hint)

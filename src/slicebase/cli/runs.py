@@ -191,9 +191,7 @@ def claim(
     """
     if statement is None and claim_id is None:
         raise click.UsageError("Give a statement, or --id and --status.")
-    runs, name = open_base(ctx).runs, run_name(run_id)
-    claim_id = claim_id and claim_id.removeprefix(f"claim:{name}/")  # as this command prints it
-    logged = runs.claim(name, statement, id=claim_id, status=status, cite=list(evidence))
+    logged = open_base(ctx).runs.claim(run_name(run_id), statement, id=claim_id, status=status, cite=list(evidence))
     print_logged(logged, as_json)
 
 

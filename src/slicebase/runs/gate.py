@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import UnsetType
 
-from slicebase.core.hashing import check_depth
+from slicebase.core.hashing import LARGEST_INTEGER, check_depth
 from slicebase.core.refs import prefixed
 from slicebase.core.times import from_text
 from slicebase.errors import SlicebaseError
@@ -53,22 +53,39 @@ class Spent(NamedTuple):
 
 def budgets_of(done_definition: DoneDefinition) -> Budgets:
     """Returns the budgets in a done definition; those that are not given have no limit."""
-    given = done_definition.get("budgets") if isinstance(done_definition, dict) else None
-    try:
-        budgets = msgspec.convert(given or {}, Budgets)
-    except msgspec.ValidationError as error:
-        raise _bad_budgets(str(error)) from None
-    for name, limit in msgspec.structs.asdict(budgets).items():
-        if limit is not None and (limit < 0 or not math.isfinite(limit)):
-            raise _bad_budgets(f"{name} is {limit}")
-    return budgets
+    given = (done_definition.get("budgets") if isinstance(done_definition, dict) else None) or {}
+    if not isinstance(given, dict):
+        raise _bad_budgets("they are no object")
+    return Budgets(**{name: _limit(name, value) for name, value in given.items()})
+
+
+_LARGEST_DOUBLE = math.nextafter(math.inf, 0)
+_LARGEST_LIMITS = {"max_steps": LARGEST_INTEGER, "max_seconds": _LARGEST_DOUBLE, "max_cost": _LARGEST_DOUBLE}
+
+
+def _limit(name: str, value: Json) -> Any:
+    """Returns the limit of a budget; None if it has none. The type of a number does not matter: 5.0 steps are 5."""
+    if name not in _LARGEST_LIMITS:
+        raise _bad_budgets(f"there is no budget {name}")
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise _bad_budgets(f"{name} is not a number")
+    if not 0 <= value <= _LARGEST_LIMITS[name]:
+        shown = value if isinstance(value, float) else "below 0" if value < 0 else "too large"
+        raise _bad_budgets(f"{name} is {shown}")
+    if name != "max_steps":
+        return float(value)
+    if value != int(value):
+        raise _bad_budgets(f"max_steps is {value}, which is not a whole number")
+    return int(value)
 
 
 def _bad_budgets(problem: str) -> SlicebaseError:
     return SlicebaseError(
         "bad-run-budget",
         f"the budgets of the done definition cannot be read: {problem}",
-        hint="budgets are max_steps, max_seconds and max_cost, each a number of at least 0",
+        hint="budgets are max_steps, which is a whole number, max_seconds and max_cost, each of at least 0",
     )
 
 
@@ -305,14 +322,14 @@ def _refused_terms(payload: Mapping[str, Json]) -> CheckResult | None:
 
 
 def _says_nothing(done: DoneDefinition) -> bool:
-    """Returns whether nothing can be seen in a definition of done, or in its `text`, if it has one."""
+    """Returns whether nothing can be seen in a definition of done. Budgets say when to stop, not what is done."""
     if not isinstance(done, dict):
         return is_blank(done)
-    return not _says(done.get("text", "-")) or not any(not is_blank(name) and _says(done[name]) for name in done)
+    return not any(_says(done[name]) for name in done if name != "budgets" and not is_blank(name))
 
 
 def _says(value: Json) -> bool:
-    """Returns whether something can be seen in a value: a number, or a text that is not blank."""
+    """Returns whether something can be seen in a value: a number, true or false, or a text that is not blank."""
     if isinstance(value, dict | list):
         return any(map(_says, value.values() if isinstance(value, dict) else value))
     return value is not None and not is_blank(value)

@@ -234,7 +234,8 @@ class Appender:
         query = "SELECT 1 FROM texts WHERE owner = ? AND hash = ? AND purged IS NOT NULL"
         if self._connection.execute(query, (owner(event.run_id), payload_hash)).fetchone() is not None:
             message = f"a {event.type} with these words was purged from run:{event.run_id}, and stays purged"
-            raise SlicebaseError("purged", message, hint="choose another id, or other words")
+            hint = "choose other words" if event.type == "QUESTION" else "choose another id, or other words"
+            raise SlicebaseError("purged", message, hint=hint)
         self._items.add(event)
 
     def keep_blobs(self, blobs: Mapping[str, bytes]) -> None:

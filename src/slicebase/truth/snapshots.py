@@ -117,6 +117,12 @@ class Snapshots:
         row: Any = self._database.connection.execute(query, (snapshot_id,)).fetchone()
         return (row[0], row[1]) if row else None
 
+    def event_of(self, snapshot_id: str) -> int | None:
+        """Returns the number of the event that recorded a snapshot, also a purged one, or None."""
+        query = "SELECT record FROM snapshots WHERE snapshot = ?"
+        row: Any = self._database.connection.execute(query, (snapshot_id,)).fetchone()
+        return read_snapshot_record(row[0]).event if row else None
+
     def _body(self, record: SnapshotRecord) -> dict[str, Json]:
         stored = self._texts.get(owner(record.run_id), record.body)
         place = f"snapshot {record.sequence} of run:{record.run_id}"

@@ -4,10 +4,10 @@ A number is given inside the transaction that logs it (ruling 47): it follows th
 that all who write to a run, in processes, threads and tasks, get numbers without gaps and doubles.
 
 While a step is open, its process holds a file beside the database, which all worktrees share. If nobody holds it any
-more, the step was interrupted: its process was killed, or its object was dropped. Whoever begins the next step of the
-run, stops the run or asks for its status closes the interrupted step: with a failure, and with the terminal events that
-it did not log. The file is removed before the transaction is committed. So none is left behind, and a step that loses
-its file without an end counts as interrupted.
+more, the step was interrupted: its process was killed, its object was dropped, or its end could not be written. Whoever
+begins the next step of the run, stops the run or asks for its status closes the interrupted step: with a failure, and
+with the terminal events that it did not log. The file is removed before the transaction is committed. So none is left
+behind, and a step that loses its file without an end counts as interrupted.
 """
 
 from collections.abc import Callable, Iterable
@@ -26,7 +26,7 @@ from slicebase.truth.runs import RunWriter, StoredRuns
 from slicebase.workspace.holds import HeldFile, is_free, remove_free
 from slicebase.workspace.workspace import STEPS
 
-_WHY: Final = "The step did not end: its process has ended, or its object was dropped."
+_WHY: Final = "Nobody ended the step: its process has ended, its object was dropped, or its end could not be written."
 
 
 class BegunStep(NamedTuple):
@@ -74,7 +74,7 @@ class StoredSteps:
         self,
         run_id: str,
         step: BegunStep,
-        now: int,
+        now: Callable[[], int],
         failed: Callable[[str], FailureLogged] | None = None,
     ) -> None:
         """Ends a step: logs its failure, which gets an id here, and the terminal events that the log has not.
@@ -87,7 +87,7 @@ class StoredSteps:
             with self._runs.log.appending(run_id) as appender:
                 known = self._runs.log.step(run_id, step.number)
                 if appender.tally.stopped is None and known is not None and known.begun:
-                    writer = RunWriter(self._runs, appender, to_text(now))
+                    writer = RunWriter(self._runs, appender, to_text(now()))
                     failure = failed(step_failure_id(self._runs.items(run_id), step.number)) if failed else None
                     _log_end(writer, appender, step.number, failure, known.missing)
                 if step.held is not None:

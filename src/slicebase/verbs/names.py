@@ -6,8 +6,9 @@ from functools import wraps
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from slicebase.core.refs import Ref, short_ref
+from slicebase.core.refs import Ref, parse, short_ref
 from slicebase.core.short_ids import SHORTEST_ID, short_id
+from slicebase.errors import SlicebaseError
 from slicebase.workspace.surroundings import is_at_once
 
 if TYPE_CHECKING:  # keeps start-up fast
@@ -67,6 +68,22 @@ def _completed(parts: "Parts", kinds: str | tuple[str, ...] | None, value: Any) 
     if isinstance(kinds, str):  # of something in the database: the library is not needed
         return parts.stored_names.id(kinds, value)
     return str(parts.names.ref(value, kinds, otherwise=kinds[0]))
+
+
+def claim_id(parts: "Parts", run_id: str, given: str | None, *, is_new: bool) -> str | None:
+    """Returns the id of a claim of a run, which may be given as its reference.
+
+    Raises `bad-reference` for a claim of another run, and for a new id that no reference could name.
+    """
+    if given is not None and given.startswith("claim:"):
+        ref = parse(given)
+        if ref.owner != run_id and parts.stored_names.id("run", ref.owner) != run_id:
+            hint = f"a claim of run:{run_id} has an id such as c1, or the reference claim:{run_id}/c1"
+            raise SlicebaseError("bad-reference", f"{given} belongs to run:{ref.owner}, not to run:{run_id}", hint=hint)
+        given = ref.local
+    if given is not None and is_new:
+        parse(f"claim:{run_id}/{given}")
+    return given
 
 
 # Lists for people

@@ -20,7 +20,7 @@ import inspect
 import os
 import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial, wraps
 from itertools import count
 from types import TracebackType
@@ -89,8 +89,7 @@ class RecordedCall:
         try:
             yield
         except BaseException as error:
-            with suppress(SlicebaseError):  # the first error says more
-                self._step.__exit__(type(error), error, error.__traceback__)
+            self._step.__exit__(type(error), error, error.__traceback__)
             raise
 
 

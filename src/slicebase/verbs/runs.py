@@ -12,7 +12,6 @@ import msgspec
 
 from slicebase.context.assemble import Context
 from slicebase.core.hashing import digest
-from slicebase.core.refs import parse
 from slicebase.errors import SlicebaseError
 from slicebase.runs.event import Event, EventDraft, draft_of
 from slicebase.runs.gate import DEFAULT_THRESHOLDS, Thresholds
@@ -36,7 +35,7 @@ from slicebase.runs.state import Json
 from slicebase.runs.status import RunEntry, RunStatus, RunTally, measure, status_of
 from slicebase.truth.runs import NO_BLOBS, Logged, StoredRuns
 from slicebase.verbs.evidence import ChunkTexts, Cites, cited
-from slicebase.verbs.names import completes
+from slicebase.verbs.names import claim_id, completes
 from slicebase.verbs.narrate import bind, keep_narrative, last_narrated, new_drafts, run_of, steps_of, turns_of
 from slicebase.verbs.parts import Parts
 from slicebase.workspace.doors import door
@@ -213,6 +212,7 @@ class Runs:
 
         A claim is a candidate until its status is given. A verified one needs something to cite.
         """
+        id = claim_id(self._parts, run_id, id, is_new=statement is not None)
         pointers = self._pointers(run_id, cite)
 
         def changed(items: Items) -> EventDraft:
@@ -224,7 +224,6 @@ class Runs:
 
         def stated(items: Items) -> EventDraft:
             name = free_id(items, "CLAIM", "c") if id is None else id
-            parse(f"claim:{run_id}/{name}")  # raises for an id that no reference could name
             claim = ClaimLogged(
                 claim_id=name, statement=str(statement), status=status or "candidate", evidence_refs=pointers
             )

@@ -151,19 +151,18 @@ class Step:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        with self.surroundings.one_thread():
+        with _noted(error), self.surroundings.one_thread():
             if self._begun is None or not self._is_open:
                 return
             self._is_open = False
             failed = partial(self._failure, error) if error is not None else None
-            with _noted(error):
-                self._parts.truth.steps.end(self.run_id, self._begun, self.surroundings.now(), failed)
-                self.snapshots = self._runs.log(self.run_id, [], compact=self._compact).snapshots
+            self._parts.truth.steps.end(self.run_id, self._begun, self.surroundings.now, failed)
+            self.snapshots = self._runs.log(self.run_id, [], compact=self._compact).snapshots
 
     def _failure(self, error: BaseException, failure_id: str) -> FailureLogged:
         return FailureLogged(
             failure_id=failure_id,
-            category="error" if is_blank(name := type(error).__name__[:_CATEGORY]) else name,
+            category="error" if is_blank(name := _name_of(error)[:_CATEGORY]) else name,
             where=f"step {self.number}",
             why=self.surroundings.redaction.text(_text_of(error))[:_WHY].encode("utf-8", "replace").decode(),
         )
@@ -174,15 +173,25 @@ def _noted(error: BaseException | None) -> Iterator[None]:
     """Adds what goes wrong inside to an error that is already on its way: that one says more, and has to arrive."""
     try:
         yield
-    except SlicebaseError as problem:
+    except Exception as problem:
         if error is None:
             raise
         with suppress(Exception):  # an error of a program can refuse to be changed
-            error.add_note(f"{problem} [{problem.code}]")
+            code = problem.code if isinstance(problem, SlicebaseError) else _name_of(problem)
+            error.add_note(f"{_text_of(problem)} [{code}]")
+
+
+def _name_of(error: BaseException) -> str:
+    """Returns the name of the class of an error. A metaclass can show anything else as `__name__`."""
+    name: str = type.__dict__["__name__"].__get__(type(error))
+    return name
 
 
 def _text_of(error: BaseException) -> str:
+    """Returns the text of an error as a plain string; an empty one if the error cannot say it."""
     try:
-        return str(error)
-    except Exception:  # an error of a tool can raise anything
+        return str.__str__(str(error))  # a class of strings can raise anything, too
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # an error of a tool can raise anything, also SystemExit
         return ""

@@ -39,6 +39,11 @@ class ForkProof:
         if isinstance(stated, UnsetType) or origin is None or origin[0] != stated.run:
             yield VerifyFinding("BROKEN", "fork", place, str(origin and origin[0]), str(stated))
             return
+        moments = self._possible_moments(stated.run, started.forked_from or "")
+        if moments is not None and stated.events not in moments:
+            expected = f"forked after event {moments.start} to {moments.stop - 1} of run:{stated.run}"
+            yield VerifyFinding("BROKEN", "fork", place, expected, f"after event {stated.events}")
+            return
         derived = self._inheritance(stated.run, stated.events)
         if derived is not None and derived != stated:
             yield VerifyFinding("BROKEN", "fork", place, str(derived), str(stated))
@@ -46,6 +51,17 @@ class ForkProof:
         yield from self._state(run_id, started, stated)
 
     # What was spent
+
+    def _possible_moments(self, run_id: str, snapshot: str) -> range | None:
+        """Returns how many events a run can have had when it was forked from its snapshot; None if it is broken.
+
+        The chain and the record of the snapshot say that, also after a purge.
+        """
+        try:
+            taken = self._runs.snapshots.event_of(snapshot)
+            return None if taken is None else range(taken, self._runs.log.tally(run_id).seq + 1)
+        except SlicebaseError:
+            return None
 
     def _inheritance(self, run_id: str, events: int) -> Inherited | None:
         """Returns what a fork inherits from a run that has so many events; None where that cannot be derived."""
@@ -66,9 +82,6 @@ class ForkProof:
                     self._inherited[run_id, count] = inheritance(run_id, count, meter.spent, terms)
         except SlicebaseError:
             return
-        for moment in moments:  # of a fork that says that there were more events
-            if moment > count:
-                self._inherited[run_id, moment] = inheritance(run_id, count, meter.spent, terms)
 
     @cached_property
     def _moments(self) -> Mapping[str, set[int]]:

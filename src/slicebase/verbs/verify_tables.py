@@ -1,13 +1,15 @@
 """Derives the tables that are kept beside the log of a run again from the log, for verify.
 
 Of a purged event, the chain still has the type, the step and the time. What only its payload said is taken from where
-it was written a second time: the status of a snapshot from its record. What was written nowhere else, such as a cost,
-is taken from the table itself, as far as that can be true.
+it was written a second time: the status of a snapshot from its record. Whether a step is watched follows from the hash
+of the payload, which can be only one of two. What was written nowhere else, such as a cost, is taken from the table
+itself, as far as that can be true.
 """
 
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from slicebase.core.hashing import digest_of
 from slicebase.runs.event import STEP_BEGUN, WATCHED, Event
 from slicebase.runs.items import ItemName, ItemPlace, ItemPlaces
 from slicebase.runs.status import RunTally, StepTally, step_after, tally_of
@@ -25,25 +27,25 @@ class DerivedTables(NamedTuple):
     items: Mapping[ItemName, ItemPlace]
 
 
-def derived_tables(truth: Truth, run_id: str, row: tuple[Any, ...], kept: Steps) -> DerivedTables:
-    """Returns the derived tables of a run. `row` and `kept` are what its tables say about the run and its steps."""
-    log = _Log(truth, run_id, RunTally(*row), kept)
+def derived_tables(truth: Truth, run_id: str, row: tuple[Any, ...]) -> DerivedTables:
+    """Returns the derived tables of a run. `row` is what its table says about the run."""
+    log = _Log(truth, run_id, RunTally(*row))
     tally = tally_of(run_id, log.events())
     if log.is_purged and tally.cost <= row[_COST]:  # the purged events have cost something, nobody knows how much
         tally = tally._replace(cost=row[_COST])
     return DerivedTables(tally_row(tally), log.steps, log.items.places)
 
 
+_WATCHED_HASH = digest_of(dict(WATCHED))
 _COST = RunTally._fields.index("cost")
 
 
 class _Log:
     """The log of a run, which notes what its events say about each step and each item."""
 
-    def __init__(self, truth: Truth, run_id: str, tally: RunTally, kept: Steps) -> None:
+    def __init__(self, truth: Truth, run_id: str, tally: RunTally) -> None:
         self._stored = truth.runs.log.events(run_id)
         self._tally = tally
-        self._kept = kept
         self._snapshots = {record.event: record.status for record in truth.runs.snapshots.records(run_id)}
         self.is_purged = False  # whether an event has lost its payload
         self.steps: dict[int | None, StepTally] = {}
@@ -70,6 +72,6 @@ class _Log:
             payload = {"status": self._snapshots.get(link.seq)}
         elif link.type == "RUN_STOPPED":
             payload = {"reason": self._tally.stopped}
-        elif link.type == STEP_BEGUN and self._kept.get(link.step, StepTally()).begun == link.seq:
+        elif link.type == STEP_BEGUN and link.payload_hash == _WATCHED_HASH:
             payload = dict(WATCHED)
         return Event(link.run_id, link.seq, link.type, link.step, link.time, payload, link.prev, link.hash)
