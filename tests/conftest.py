@@ -24,9 +24,16 @@ settings.register_profile("explore", deadline=None, suppress_health_check=[Healt
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 
 
+SLOWEST = [
+    f"test_{name}.py"
+    for name in ("packages", "main_captured", "boundary_clone", "verify_tampered", "documents", "purge", "aio", "soak")
+]
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Starts the slowest file first, so that no process is left alone with it at the end."""
-    items.sort(key=lambda item: item.path.name != "test_packages.py")
+    """Starts the slowest files first, so that no process is left alone with one at the end."""
+    order = {name: number for number, name in enumerate(SLOWEST)}
+    items.sort(key=lambda item: order.get(item.path.name, len(order)))
 
 
 @pytest.fixture
