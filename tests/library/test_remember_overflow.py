@@ -12,7 +12,7 @@ from slicebase.files.slice_file import SliceFile
 from slicebase.files.yaml.edit import append_item
 from slicebase.library.change import Change
 from slicebase.library.check import validate
-from slicebase.library.repairs import finish_overflows, unfinished_overflows
+from slicebase.library.repairs import finish_overflows, remove_repeated, unfinished_overflows
 from slicebase.workspace.settings import Settings
 from tests.codes import code_of
 from tests.library.scratch import ScratchLibrary
@@ -402,3 +402,53 @@ def test_a_heading_is_not_glued_to_the_line_above_it(scratch: ScratchLibrary) ->
     assert "intro\nThird" not in text
     assert "intro\nSecond" not in text
     assert scratch.remember(note, "more", section="Third").changed
+
+
+@pytest.mark.parametrize("touched", ["meta", "link", "named", "forgotten", "type"])
+def test_a_copy_that_somebody_needs_is_never_deleted(scratch: ScratchLibrary, touched: str) -> None:
+    note = scratch.new("text", "", "overflow=archive")
+    _, part = interrupted(scratch, note)
+    other, copy = scratch.new(), part.id or ""
+    if touched == "meta":
+        scratch.define(copy, ["meta.note=important"])
+    elif touched == "link":
+        scratch.connect(copy, "see_also", other)
+    elif touched == "named":
+        scratch.connect(other, "derived_from", copy)
+    elif touched == "forgotten":
+        scratch.forget(note)
+        scratch.restore(copy)
+    else:
+        scratch.define(note, ["body.type=markdown"])
+    before = scratch.path(copy).read_bytes()
+    assert finish_overflows(scratch.folder) == []
+    assert unfinished_overflows(scratch.folder).files == []
+    if touched != "forgotten":
+        assert [each.id for each in unfinished_overflows(scratch.folder).strays] == [copy]
+    assert scratch.path(copy).read_bytes() == before
+
+
+def test_rows_that_a_stray_has_too_stay_in_the_file(scratch: ScratchLibrary) -> None:
+    log = scratch.new("jsonl", "", "overflow=archive")
+    while len(parts(scratch, log)) < 2:
+        before = scratch.path(log).read_bytes()
+        scratch.remember(log, LONG)
+    _, stray = parts(scratch, log)
+    row = stray.body.partition(b"\n")[0] + b"\n"
+    scratch.path(log).write_bytes(before.replace(row, b""))
+    digest = scratch.info(log).entry.hash
+    assert [each.id for each in unfinished_overflows(scratch.folder).strays] == [stray.id]
+    remove_repeated(scratch.folder)
+    assert scratch.path(log).read_bytes() == before.replace(row, b"")
+    assert scratch.info(log).entry.hash == digest
+
+
+def test_a_killed_archive_of_a_part_is_undone_by_the_next_write(scratch: ScratchLibrary) -> None:
+    note = scratch.new("text", "", "overflow=split")
+    fill(scratch, note, 30)
+    (part, *_) = reversed(parts(scratch, note))
+    scratch.define(note, ["contract.overflow=archive"])
+    _, copy = interrupted(scratch, part.id or "")
+    fill(scratch, note, 30)
+    assert not scratch.path(copy.id or "").exists()
+    assert unfinished_overflows(scratch.folder) == ([], [], [])

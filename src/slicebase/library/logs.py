@@ -4,6 +4,7 @@ Files that `part_of` joins are one log (ruling 32).
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
 
 from slicebase.core.refs import recorded
 from slicebase.files.body.overflow import ordered, parts_of
@@ -16,6 +17,14 @@ from slicebase.files.slice_file import SliceFile
 from slicebase.library.folder import SliceFolder
 
 Pairs = Callable[[], Iterable[tuple[str, str]]]  # the ids of the files of a library that are joined
+
+
+class AbsentPart(NamedTuple):
+    """A part that a file names, and that cannot be read: missing, unreadable, purged, or of another type."""
+
+    owner: str | None
+    id: str
+    how: str
 
 
 class Logs:
@@ -49,17 +58,18 @@ class Logs:
         files = counted([part for part in ordered(file, named) if part is file or is_read(part)])
         return [part for part in files if part is file or part.body]
 
-    def absent(self, file: SliceFile) -> dict[str, str]:
-        """Returns which parts of a file, and of theirs, cannot be read, each with what it is: missing, for example."""
+    def absent(self, file: SliceFile) -> list["AbsentPart"]:
+        """Returns which parts of a file, and of theirs, cannot be read."""
         parts = [file, *named_parts(file, self._folder.readable)] if parts_of(file) else []
         found = {part.id: part for part in parts}
-        gone = {}
-        for name in dict.fromkeys(name for part in parts for name in parts_of(part)):
+        gone = []
+        for owner, name in ((each.id, name) for each in parts for name in parts_of(each)):
             part = found.get(name)
             if part is None:
-                gone[name] = "unreadable" if self._folder.has(name) else "missing"
+                gone.append(AbsentPart(owner, name, "unreadable" if self._folder.has(name) else "missing"))
             elif part.purged or part.body_type != file.body_type:
-                gone[name] = "purged" if part.purged else f"of another type, {part.body_type}"
+                how = "purged" if part.purged else f"of another type, {part.body_type}"
+                gone.append(AbsentPart(owner, name, how))
         return gone
 
     def hash(self, file: SliceFile) -> str | None:

@@ -73,9 +73,9 @@ class Reader(Finder):
         file = self.folder.find(file_id)
         if file.body_type != "routine":
             raise SlicebaseError("write-mode", f"a {file.body_type} body is not a routine", where=Where(file.name))
-        for part_id, how in self._logs.absent(file).items():
-            message = f"a part of the routine is {how}: {part_id}"
-            hint = f"get the file back, or give it up: `tt disconnect {file.id} has_part {part_id}`"
+        for absent in self._logs.absent(file):
+            message = f"a part of the routine is {absent.how}: {absent.id}"
+            hint = f"get the file back, or give it up: `tt disconnect {absent.owner} has_part {absent.id}`"
             raise SlicebaseError("no-file", message, hint=hint, where=Where(file.name))
         steps: list[RoutineStep] = []
         for part in self._logs.read(file):

@@ -60,8 +60,8 @@ class Recall(NamedTuple):
     def _file(self, ref: Ref) -> Iterator[RecalledPiece]:
         file = self._find(ref.name)
         yield from self._log(file) if file.body_type == "jsonl" else map(self._whole, self.logs.read(file))
-        for part_id, how in self.logs.absent(file).items():
-            yield RecalledPiece(f"file:{part_id}", f"{_title(file)} · a part that is {how}", "")
+        for part in self.logs.absent(file):
+            yield RecalledPiece(f"file:{part.id}", f"{_title(file)} · a part that is {part.how}", "")
 
     def _find(self, file_id: str) -> SliceFile:
         file = self.folder.find(file_id)

@@ -53,7 +53,7 @@ def remember(writer: FolderWriter, logs: Logs, file: SliceFile, given: WriteRequ
     act = _MOVES.get(whole.contract.overflow or "") if not replaces else None
     if act is None or _size(draft.file) <= limit:
         return _stored(writer, target, draft, limit)
-    if finish_overflow(writer, logs, whole):
+    if finish_overflow(writer, logs, whole) or (target.id != whole.id and finish_overflow(writer, logs, target)):
         return remember(writer, logs, writer.find(file.id or ""), given, limit)
     return act(_Overflow(writer, whole, target, draft, given, elsewhere, limit))
 

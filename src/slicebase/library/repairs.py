@@ -6,7 +6,7 @@ that its file does not name. Two branches that archive the same content leave it
 
 from typing import NamedTuple
 
-from slicebase.files.body.overflow import CONTINUED, joined, parts_of, unnamed_parts, whole_of
+from slicebase.files.body.overflow import CONTINUED, Unnamed, joined, parts_of, unnamed_parts, whole_of
 from slicebase.files.body.repeated import Shortened
 from slicebase.files.body.whole import repairs
 from slicebase.files.slice_file import SliceFile
@@ -47,11 +47,19 @@ def unfinished_overflows(folder: SliceFolder) -> Unfinished:
     for file_id in sorted(parts.keys() - {""}):
         file = folder.readable(file_id)
         if file is not None:
-            found = unnamed_parts(file, parts[file_id])
+            found = _certain(folder, unnamed_parts(file, parts[file_id]))
             files += [file_id] if found.continued or found.copies else []
             strays += found.strays
     named = ((file, part) for file in folder.mentioning(b"has_part") for part in parts_of(file))
     return Unfinished(files, strays, [(file, part) for file, part in named if not folder.has(part)])
+
+
+def _certain(folder: SliceFolder, found: Unnamed) -> Unnamed:
+    """Returns unnamed parts without those copies that another file names: somebody needs them."""
+    needed = [
+        part for part in found.copies if any(file.id != part.id for file in folder.mentioning((part.id or "").encode()))
+    ]
+    return found._replace(copies=[part for part in found.copies if part not in needed], strays=[*found.strays, *needed])
 
 
 def finish_overflow(writer: FolderWriter, logs: Logs, file: SliceFile) -> bool:
@@ -59,7 +67,7 @@ def finish_overflow(writer: FolderWriter, logs: Logs, file: SliceFile) -> bool:
 
     A part that continues the file is joined to it. A move to an archive is undone: the file still has everything.
     """
-    found = unnamed_parts(file, logs.of(file)[1:])
+    found = _certain(writer.folder, unnamed_parts(file, logs.of(file)[1:]))
     new = file
     for part in found.continued:
         new = joined(new, part.id or "", CONTINUED)

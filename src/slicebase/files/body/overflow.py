@@ -163,25 +163,35 @@ class Unnamed(NamedTuple):
 def unnamed_parts(file: SliceFile, parts: Iterable[SliceFile]) -> Unnamed:
     """Returns those of some parts that belong to a file and that it does not name, without forgotten ones."""
     found = Unnamed([], [], [])
+    if file.archived or file.purged:
+        return found
     newest = max(parts_of(file, CONTINUED), default="")
     for part in parts:
         is_own = part.id and part.id != file.id and whole_of(part) == file.id and part.id not in parts_of(file)
         if not is_own or part.archived or part.purged:
             continue
+        is_same_type = part.body_type == file.body_type
         if part_link(part)[1] == CONTINUED:
-            (found.continued if (part.id or "") > newest else found.strays).append(part)
+            (found.continued if is_same_type and (part.id or "") > newest else found.strays).append(part)
         elif part.taken_from is not None:  # else people labelled it: overflow says where it took something from
-            (found.copies if _has_all_of(file, part) else found.strays).append(part)
+            is_copy = is_same_type and _is_untouched(file, part) and _has_all_of(file, part)
+            (found.copies if is_copy else found.strays).append(part)
     return found
+
+
+def _is_untouched(file: SliceFile, part: SliceFile) -> bool:
+    """Returns whether a part has no metadata and links but those with which overflow creates it."""
+    own = {Link("part_of", file.id, ARCHIVED), *(link for link in file.links if link.rel == "routes_to")}
+    return not part.meta and {*part.links} <= own
 
 
 def _has_all_of(file: SliceFile, archive: SliceFile) -> bool:
     """Returns whether everything that is in an archive is in its file, too, where it was."""
-    if file.body_type == "jsonl":  # rows are known by their bytes
-        return set(archive.body.split(b"\n")) - {b""} <= set(file.body.split(b"\n"))
-    after = file.body[origin_of(archive).at :]
     moved = archive.body.rstrip(b"\r\n")  # line ends may have been added when it moved
-    return after.startswith(moved) and after[len(moved) : len(moved) + 1] in (b"", b"\r", b"\n")
+    if file.body_type == "jsonl":  # rows are known by their bytes
+        return bool(moved) and set(moved.split(b"\n")) - {b""} <= set(file.body.split(b"\n"))
+    after = file.body[origin_of(archive).at :]
+    return bool(moved) and after.startswith(moved) and after[len(moved) : len(moved) + 1] in (b"", b"\r", b"\n")
 
 
 def move_oldest(file: SliceFile, most: int) -> Moved | None:

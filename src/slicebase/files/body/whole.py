@@ -162,9 +162,10 @@ def repairs(files: Iterable[SliceFile]) -> Shortened:
     """Returns the files that repeat content of other files of the same object, each with its version without it.
 
     Files that people joined are left alone, and so are forgotten ones: they are restored as they were. While an archive
-    that is no log is forgotten, the others keep what it has, too.
+    that is no log is forgotten, the others keep what it has, too. A part that its file does not name does not count.
     """
     known = {file.id: file for file in files}
+    named = {part for file in known.values() for part in parts_of(file)}
     joined: dict[str, list[str]] = {}
     for file in known.values():
         for one, other in part_pairs(file):
@@ -177,6 +178,7 @@ def repairs(files: Iterable[SliceFile]) -> Shortened:
             whole = reach(joined, [start])
             done |= whole
             members = in_reading_order(known[name] for name in whole if name in known)
+            members = [file for file in members if whole_of(file) is None or file.id in named]
             read = [file for file in members if is_read(file)]
             if len(read) == len(members) or all(file.body_type == "jsonl" for file in members):
                 found += without_repeated(read)
