@@ -4,26 +4,26 @@ These are the parts of `camelCase`, `mueller` for `müller`, `1000` for `1,000`,
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import cache, lru_cache
 from typing import Final
 
-from slicebase.context.identifiers import Named, named_in
+from slicebase.context.identifiers import humps_in
 from slicebase.context.words import in_characters_and_pairs, simplified
 
 
-def for_index(text: str, named: Named | None = None) -> str:
+def for_index(text: str, humps: Collection[str] | None = None) -> str:
     """Returns the text as it is indexed: scripts without spaces as single characters and as pairs, then other forms.
 
-    `named` are the identifiers in it, if they are known.
+    `humps` are the parts of names in it, if they are known.
     """
-    other = " ".join(_other_forms(text, named or named_in(text)))
+    other = " ".join(_other_forms(text, humps_in(text) if humps is None else humps))
     plain = in_characters_and_pairs(text)
     return f"{plain}\n{other}" if other else plain
 
 
-def _other_forms(text: str, named: Named) -> Iterator[str]:
-    yield from sorted(named.humps)
+def _other_forms(text: str, humps: Collection[str]) -> Iterator[str]:
+    yield from sorted(humps)
     yield from sorted({joined(match[0]) for match in _GROUPED.finditer(text)})
     if not text.isascii():
         words = {word for word in text.split() if not word.isascii()}

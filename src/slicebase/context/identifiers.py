@@ -55,18 +55,24 @@ def named_in(text: str) -> Named:
     Whole ones are marked, because the index itself makes no difference between upper and lower case.
     """
     found = Named(set(), set())
-    for word in set(text.split()):
-        whole, humps = _named(word) if len(word) <= _LONGEST else _named_anew(word)
+    for run in runs_of(text):
+        if run.isalpha() and run[1:].islower():
+            continue  # most words
+        whole, humps = _named(run) if len(run) <= _LONGEST else _named_anew(run)
         if whole:
             found.whole.update(whole)
             found.humps.update(humps)
     return found
 
 
-def _named_anew(word: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    runs = runs_of(word)
-    whole = dict.fromkeys(form for run in runs for name in _names(run) for form in _kept(name))
-    return tuple(whole), tuple(dict.fromkeys(hump for run in runs for hump in _humps(run)))
+def humps_in(text: str) -> set[str]:
+    """Returns the parts of the names in a text that are joined by capital letters, as `named_in` does."""
+    runs = (run for run in runs_of(text) if not run.islower() and not run[1:].islower())
+    return {part for run in runs for part in _humps(run)}
+
+
+def _named_anew(run: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    return tuple(dict.fromkeys(form for name in _names(run) for form in _kept(name))), _humps(run)
 
 
 _named = lru_cache(maxsize=100_000)(_named_anew)  # texts repeat words
@@ -111,6 +117,7 @@ def as_written(name: str) -> str:
     return "".join([_CAPITAL + letter.lower() if letter.isupper() else letter for letter in name])
 
 
+@lru_cache(maxsize=20_000)
 def _humps(run: str) -> tuple[str, ...]:
     if run.islower() or not _HUMP.search(run):
         return ()

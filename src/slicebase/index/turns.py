@@ -200,7 +200,7 @@ class TurnIndex:
         """Adds the words and the identifiers of a text."""
         named = named_in(text)
         execute = self._connection.execute
-        execute("INSERT INTO words (rowid, text) VALUES (?, ?)", (number, for_index(text, named)))
+        execute("INSERT INTO words (rowid, text) VALUES (?, ?)", (number, for_index(text, named.humps)))
         execute("INSERT INTO names (rowid, text) VALUES (?, ?)", (number, " ".join(named.whole)))
 
     def _sessions(self, turns: Iterable[IndexedTurn]) -> dict[str, int]:
