@@ -16,7 +16,7 @@ TWO = "0f3a1111-0000-4000-8000-000000000002"
 def record(session: str, number: int, role: str, content: Any, day: int, **more: Any) -> dict[str, Any]:
     uuid = f"{session[:8]}-0000-4000-9000-{number:012}"
     above = f"{session[:8]}-0000-4000-9000-{number - 1:012}" if number else None
-    fields = {"cwd": "/work/gateway", "gitBranch": "main", "version": "2", "isSidechain": False, "userType": "external"}
+    fields = {"cwd": "/repo/gateway", "gitBranch": "main", "version": "2", "isSidechain": False, "userType": "external"}
     return {
         "type": role,
         "uuid": uuid,
@@ -35,7 +35,7 @@ def history(tt: Tt, tmp_path: Path) -> Path:
         "type": "tool_use",
         "id": "c1",
         "name": "Edit",
-        "input": {"file_path": "/work/gateway/src/app.py", "old": "a\nb"},
+        "input": {"file_path": "/repo/gateway/src/app.py", "old": "a\nb"},
     }
     result = {"type": "tool_result", "tool_use_id": "c1", "content": "edited go-humanize"}
     thinking = {"type": "thinking", "thinking": "Perhaps the hooks.", "signature": "x"}
@@ -48,7 +48,7 @@ def history(tt: Tt, tmp_path: Path) -> Path:
         record(ONE, 3, "user", [result], 5),
         record(ONE, 4, "user", "The git index of a file, please.", 5),
     ]
-    two = [record(TWO, 0, "user", "Set GIT_INDEX_FILE again.", 9, cwd="/work/other", gitBranch="fix")]
+    two = [record(TWO, 0, "user", "Set GIT_INDEX_FILE again.", 9, cwd="/repo/other", gitBranch="fix")]
     for name, records in ((ONE, one), (TWO, two)):
         (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, records)))
     assert tt("import", tmp_path / f"{ONE}.jsonl", tmp_path / f"{TWO}.jsonl").exit == 0
@@ -58,16 +58,16 @@ def history(tt: Tt, tmp_path: Path) -> Path:
 def test_hits_are_shown_by_session_with_the_place_and_the_command_that_resumes_it(tt: Tt, history: Path) -> None:
     done = tt("search", "GIT_INDEX_FILE")
     assert done.exit == 0
-    assert "session:0f3a0000  2026-01-05  /work/gateway  (main)" in done.out
+    assert "session:0f3a0000  2026-01-05  /repo/gateway  (main)" in done.out
     assert "**GIT_INDEX_FILE**" in done.out
-    assert f"cd /work/gateway && claude --resume {ONE}" in done.out
+    assert f"cd /repo/gateway && claude --resume {ONE}" in done.out
     assert "The git index" not in done.out
     flat = tt("search", "GIT_INDEX_FILE", "--flat")
     assert [line.split()[2] for line in flat.out.splitlines() if line.startswith("turn:")].count("user") == 2
     found = tt("search", "GIT_INDEX_FILE", "--json").json
     assert {each["ref"]: (each["project"], each["branch"], len(each["turns"])) for each in found["sessions"]} == {
-        f"session:{ONE}": ("/work/gateway", "main", 2),
-        f"session:{TWO}": ("/work/other", "fix", 1),
+        f"session:{ONE}": ("/repo/gateway", "main", 2),
+        f"session:{TWO}": ("/repo/other", "fix", 1),
     }
     assert {turn["match"] for turn in found["turns"]} == {"whole"}
 
@@ -136,8 +136,8 @@ def test_where_nothing_has_all_words_the_best_with_some_follow_and_that_is_said(
 def test_sessions_are_listed_newest_first_with_their_figures(tt: Tt, history: Path) -> None:
     rows = tt("turns", "--json").json["rows"]
     assert [(row["session"], row["turns"], row["project"], row["prompt"]) for row in rows] == [
-        (TWO, 1, "/work/other", "Set GIT_INDEX_FILE again."),
-        (ONE, 5, "/work/gateway", "Where is GIT_INDEX_FILE set?"),
+        (TWO, 1, "/repo/other", "Set GIT_INDEX_FILE again."),
+        (ONE, 5, "/repo/gateway", "Where is GIT_INDEX_FILE set?"),
     ]
     assert tt("turns", "--limit", 1).out.startswith("0f3a1111  2026-01-09 10:00  1 turn, ")
     assert [row["session"] for row in tt("turns", "project:gateway", "--json").json["rows"]] == [ONE]
@@ -148,13 +148,13 @@ def test_sessions_are_listed_newest_first_with_their_figures(tt: Tt, history: Pa
 def test_a_session_is_shown_as_an_outline(tt: Tt, history: Path) -> None:
     outline = tt("show", "session:0f3a0000", "--json").json["outline"]
     assert [step["kind"] for step in outline["steps"]] == ["prompt", "decision", "prompt"]
-    assert outline["files"] == [{"path": "/work/gateway/src/app.py", "changes": 1, "calls": 1}]
-    assert "/work/gateway/src/app.py  (1 change, 1 calls)" in tt("show", "session:0f3a0000").out
+    assert outline["files"] == [{"path": "/repo/gateway/src/app.py", "changes": 1, "calls": 1}]
+    assert "/repo/gateway/src/app.py  (1 change, 1 calls)" in tt("show", "session:0f3a0000").out
 
 
 def test_a_tool_call_reads_like_one_and_thinking_is_marked(tt: Tt, history: Path) -> None:
     (call,) = tt("search", "tool:Edit kind:call", "--json").json["turns"]
-    assert "[call] Edit\nfile_path: /work/gateway/src/app.py\nold:\na\nb" in tt("recall", call["ref"]).out
+    assert "[call] Edit\nfile_path: /repo/gateway/src/app.py\nold:\na\nb" in tt("recall", call["ref"]).out
     built = tt("context", "perhaps the hooks", "--json").json
     assert "[thinking]\nPerhaps the hooks." in built["text"]
     assert tt("replay", built["manifest_id"], "--json").json["identical"]
