@@ -1,8 +1,8 @@
 """The weights of lost items: how they are learned, and what the reviewed data may contain."""
 
-from bench._lost_labels import Label
 from slicebase.context.lost_phrases import LOST_KINDS
 from slicebase.context.lost_weights import WEIGHTS
+from tools.lost_labels import Label
 from tools.lost_weights import Labelled, weights_from
 
 

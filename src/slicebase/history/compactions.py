@@ -6,6 +6,7 @@ are beside it. The path may begin in another session that this one continues; re
 
 from collections import defaultdict
 from collections.abc import Iterator
+from itertools import takewhile
 
 from slicebase.context.lost import CompactedTurns
 from slicebase.graph.turn import Turn, tree_parent
@@ -30,6 +31,18 @@ def compactions(truth: Truth, session: str) -> list[CompactedTurns]:
     summaries = own or inherited
     followed = {paths.parent(turn) for turn in summaries}
     return [paths.compaction(turn) for turn in summaries if turn.id not in followed]
+
+
+def turns_since(truth: Truth, session: str, compaction: CompactedTurns) -> list[Turn]:
+    """Returns the turns of a session after a compaction, up to its last turn."""
+    paths = _Paths(truth)
+    last = compaction.summary[-1]
+    turns = paths.turns(session)
+    if last.session == session:
+        place = next(number for number, turn in enumerate(turns) if turn.id == last.id)
+        return turns[place + 1 :]
+    since = list(takewhile(lambda turn: turn.id != last.id, paths.up(paths.last(session))))[::-1]
+    return list(paths.with_results(since))
 
 
 class _Paths:
@@ -83,9 +96,9 @@ class _Paths:
                 summary.append(turn)
             else:
                 before.append(turn)
-        return CompactedTurns(tuple(self._with_results(before[::-1])), tuple(summary[::-1]))
+        return CompactedTurns(tuple(self.with_results(before[::-1])), tuple(summary[::-1]))
 
-    def _with_results(self, path: list[Turn]) -> Iterator[Turn]:
+    def with_results(self, path: list[Turn]) -> Iterator[Turn]:
         on_path = {turn.id for turn in path}
         for turn in path:
             yield turn

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from msgspec import Meta
 
-from slicebase.context.lost import TABLE, headline, tally
+from slicebase.context.lost import headline, tally
 from slicebase.core.refs import as_words
 from slicebase.core.times import EARLIEST, LATEST, to_text
 from slicebase.errors import SlicebaseError
@@ -233,6 +233,9 @@ class LostArguments(Arguments, frozen=True):
     session: Annotated[str | None, Meta(description="Default: the one compacted last", examples=["session:0f3a…"])] = (
         None
     )
+    prompt: Annotated[str, Meta(description="Rank by what it asks")] = ""
+    tokens: Annotated[int, Meta(ge=0, le=200_000, description="Give a cited text of this size")] = 0
+    cost: Annotated[bool, Meta(description="What was looked up again")] = False
     limit: Limit = 20
     page: PageNumber = 1
 
@@ -240,7 +243,6 @@ class LostArguments(Arguments, frozen=True):
 class LostItem(Result, frozen=True):
     ref: str
     kind: str
-    mark: str
     text: str
 
 
@@ -251,20 +253,60 @@ class LostResult(Result, frozen=True):
     total: int
     session: str | None = None
     next: int | None = None
+    text: str = ""
+    manifest_id: str = ""
 
 
 def lost(call: ToolCall, given: LostArguments) -> ToolOutput:
-    """Lists what the compactions of a session lost, the most important first."""
-    found = call.base.lost(given.session)
-    judged = found.items
-    shown, following = page_of(judged, given.page, given.limit)
-    items = [
-        LostItem(f"turn:{each.item.turn}", TABLE[each.item.kind].one, each.item.mark, excerpt(each.item.text))
-        for each in shown
-    ]
+    """Lists what the compactions of a session lost, the most important first, or what that cost; or renders it."""
+    if given.cost and (given.prompt or given.tokens):
+        raise SlicebaseError("bad-arguments", "cost goes with neither prompt nor tokens")
+    if given.tokens:
+        return _lost_context(call, given)
+    summary, session, compactions, items = _cost(call, given) if given.cost else _lost_items(call, given)
+    shown, following = page_of(items, given.page, given.limit)
+    result = LostResult(summary, compactions, list(shown), len(items), session, following)
+    lines = [f"{item.kind}: {item.text} ({item.ref})" for item in shown]
+    return ToolOutput(result, f"{summary}\n{quoted(lines, more_pages(following)) if lines else ''}".strip())
+
+
+_Listed = tuple[str, str | None, int, list[LostItem]]  # a summary, the session, how many compactions, the entries
+
+
+def _lost_items(call: ToolCall, given: LostArguments) -> _Listed:
+    found = call.base.lost(given.session, prompt=given.prompt or None)
     summary = "Never compacted."
     if found.compactions:
         summary = f"Compacted, the session {headline(tally(found.compactions))}."
-    result = LostResult(summary, len(found.compactions), items, len(judged), found.session, following)
-    lines = [f"{item.kind}, {item.mark}: {item.text} ({item.ref})" for item in items]
-    return ToolOutput(result, f"{summary}\n{quoted(lines, more_pages(following)) if lines else ''}".strip())
+    if given.prompt:
+        items = [
+            LostItem(each.ref, each.item.name if each.item else "from the turns before", excerpt(each.text))
+            for each in found.wanted
+        ]
+    else:
+        items = [LostItem(each.ref, each.name, excerpt(each.text)) for each in found.items]
+    return summary, found.session, len(found.compactions), items
+
+
+def _cost(call: ToolCall, given: LostArguments) -> _Listed:
+    found = call.base.lost_cost(given.session)
+    items = [
+        LostItem(again.again.ref, f"{again.first.kind}, {again.tokens} tokens", excerpt(again.first.what))
+        for each in found
+        for again in each.dearest
+    ]
+    tokens = sum(each.tokens for each in found)
+    summary = f"Looked up again: {len(items)} things, about {tokens} tokens." if found else "Never compacted."
+    return summary, found[0].session if found else None, len(found), items
+
+
+def _lost_context(call: ToolCall, given: LostArguments) -> ToolOutput:
+    record = not call.environment.read_only
+    built = call.base.lost_context(given.session, given.tokens, prompt=given.prompt or None, record=record)
+    filters = built.manifest.filters
+    summary = f"{len(built.pieces)} pieces, {built.tokens} tokens."
+    result = LostResult(
+        summary, len(filters["compactions"]), [], len(built.pieces), filters["session"], text=built.text,
+        manifest_id=built.id,
+    )  # fmt: skip
+    return ToolOutput(result, f"{built.text}\n{summary} {built.id}")

@@ -154,6 +154,8 @@ TOOLS: Mapping[str, Tool] = {
         read.LostArguments,
         read.LostResult,
         read.lost,
+        records=True,
+        idempotent=False,
     ),
     "why": Tool(
         "Show what something rests on",
