@@ -20,6 +20,9 @@ from slicebase.context.lost_shell import simple_commands
 from slicebase.graph.contents import readable_text
 from slicebase.graph.turn import Turn
 from slicebase.history.compactions import compacted_sessions, compactions, turns_since
+from slicebase.history.imports import import_inputs
+from slicebase.history.inputs import inputs
+from slicebase.importers.values import Options
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 LABELLED = DATA / "claude-code" / "lost"
@@ -58,19 +61,17 @@ class Corpus(NamedTuple):
 
 
 @cache
-def corpus() -> Corpus | None:
-    """Imports every transcript with a compaction into a temporary workspace; None where the data is absent."""
+def corpus(*, only_labelled: bool = False) -> Corpus | None:
+    """Reads the transcripts with a compaction into a temporary workspace; None where the data is absent."""
     if not (LABELLED / "labels.jsonl").exists():
         return None
     folder = TemporaryDirectory()
     base = Slicebase.open(folder.name, folder.name, create=True)
-    base.import_(
-        [
-            *sorted(LABELLED.glob("*-*.jsonl")),
-            *sorted((DATA / "claude-code" / "compacted").glob("*.jsonl")),
-            *sorted((DATA / "codex").glob("*.jsonl")),
-        ]
-    )
+    paths = sorted(LABELLED.glob("*-*.jsonl"))
+    if not only_labelled:
+        paths += sorted((DATA / "claude-code" / "compacted").glob("*.jsonl")) + sorted((DATA / "codex").glob("*.jsonl"))
+    with base.truth.database.bulk():  # without an index: few readers need one, and they fill it
+        import_inputs(base.truth, inputs(paths), Options())
     labels = [json.loads(line) for line in (LABELLED / "labels.jsonl").read_text().splitlines()]
     read = [Label(each["session"], each["kind"], each["quote"], each["in_summary"], each["worth"]) for each in labels]
     found = []

@@ -131,7 +131,7 @@ def written(weights: Mapping[str, float]) -> str:
 
 def learned() -> str | None:
     """Returns the module as the labelled transcripts teach it; None where they are absent."""
-    if (known := corpus()) is None:
+    if (known := corpus(only_labelled=True)) is None:
         return None
     return written(weights_from(labelled(each, describe([each.turns])) for each in known.labelled))
 

@@ -86,7 +86,7 @@ def _as_json(cost: "Cost", limit: int) -> dict[str, Any]:
                 "tokens": each.tokens,
                 "in_summary": each.in_summary,
                 "ref": each.first.ref,
-                "again": each.again.ref,
+                "again": [each.again.ref],
             }
             for each in cost.dearest[:limit]
         ],

@@ -69,7 +69,7 @@ _OWN_PROGRAM: Final = re.compile(r"(?:\./)?[\w@+-][\w.@+-]*(?:/[\w.@+-]+)+\Z|\./
 _CHANGES: Final = _set(
     "delete destroy drop apply push create post put patch send mail email restart stop deploy redeploy rollout "
     "rollback downgrade down undo publish release upload ship promote remove rm purge wipe truncate reset revoke "
-    "terminate kill migrate merge close comment approve notify announce invite pay charge refund provision "
+    "terminate kill migrate stage merge close comment approve notify announce invite pay charge refund provision "
     "teardown flush prune seed restore sync submit register unregister scale drain cordon trigger dispatch cancel "
     "revert insert import"
 )

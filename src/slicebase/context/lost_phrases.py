@@ -48,15 +48,16 @@ _NO_RULE: Final = (
     r"again|the same|a problem|\w+ed)\b)"
 )
 _STANDING: Final = re.compile(
-    r"(?:^|[.!?;:—–(,]\s*|\b(?:please|just|also|ok|okay|no|yes)\s+)"
+    r"(?:^|[.!?;:—–(,]\s*)(?:(?:please|just|also|ok|okay|no|yes|and|but|so|then)[\s,]+)*"
     rf"(?:always|never|don't|do not|dont|let's not|avoid|prefer|under no circumstances)\b{_NO_RULE}"
     r"|\b(?:make sure|be sure|remember|want you|need you)\b[^.;]{0,30}?\bto (?:always|never)\b"
     r"|\b(?:must|may|shall) (?:not|never|always)\b|\bmustn't\b|\bshould (?:never|always)\b"
     r"|\bnot allowed\b|\b(?:from now on|going forward|in (?:the )?future|at all times)\b",
     re.IGNORECASE,
 )
-# Here only a verb that orders makes a rule: "we always get 0", "it crashes and never recovers" tell how it is.
-_SUBJECT: Final = re.compile(r"\b(?:you|we|and|but|so|then)\s+(?:always|never|don't|do not)\s+(\w+)", re.IGNORECASE)
+# Here only a verb that orders makes a rule, and after "and" only if the sentence itself is an order: "we always get 0",
+# "it is read and never changed" tell how it is.
+_SUBJECT: Final = re.compile(r"\b(you|we|and|but|so|then)\s+(?:always|never|don't|do not)\s+(\w+)", re.IGNORECASE)
 _EACH_TIME: Final = re.compile(
     r"\b(?:before|after|with|in|on) (?:every|each|any)\b|\bevery time\b|\beach time\b", re.IGNORECASE
 )
@@ -76,12 +77,14 @@ def rule_in(sentence: str) -> tuple[int, int] | None:
 
     Orders before and after it in the same sentence are cut off: they end when they are fulfilled.
     """
+    if sentence.rstrip().endswith("?"):
+        return None
     match = _STANDING.search(sentence)
     subject = _SUBJECT.search(sentence)
-    if match is None and subject and subject[1].lower() in ORDERS:
-        match = subject
+    first = _first_order(sentence)
+    if match is None and subject and subject[2].lower() in ORDERS:
+        match = subject if subject[1].lower() in ("you", "we") or first in ORDERS else None
     if match is None:
-        first = _first_order(sentence)
         each_time = _EACH_TIME.search(sentence) and first in ORDERS
         return (0, len(sentence)) if each_time or (_FOR_ALL.search(sentence) and first in _WAYS) else None
     start, end = 0, len(sentence)
@@ -154,7 +157,7 @@ _LEAD: Final = (
 _ANNOUNCES: Final = re.compile(
     rf"{_LEAD}(?:let me|let's (?:look|check|see|run|verify|read|try|start|continue|first)|i'll|i will|i'm going to|"
     r"i am going to|time to|now (?:let|update|add|run|check|fix|create|write|verify|i)\b|"
-    r"(?:checking|running|reading|updating|adding|looking)\b[^,]*\Z)",
+    r"(?:checking|running|reading|updating|adding|looking)\b[^,]*(?:\bnow\W*|:|…|\.{3})\Z)",
     re.IGNORECASE,
 )
 _MAY_ANNOUNCE: Final = re.compile(

@@ -19,8 +19,8 @@ from slicebase.graph.turn import Part, Turn
 
 _CHUNK: Final = 600  # characters of a passage of output
 _MOST_OUTPUT: Final = 20_000  # characters of one result
-_ITEM: Final = 0.5  # how much the first item of the list counts beside the words of the prompt
-_HALF: Final = 10  # the place in the list at which an item counts half as much
+_LIST: Final = 0.75  # how much a place in the list counts beside the same place for the prompt
+_HALF: Final = 10  # the place that counts half as much as the first
 
 
 class LostPassage(NamedTuple):
@@ -65,21 +65,32 @@ def for_prompt(
     items = {(each.item.turn, each.item.start): (place, each) for place, each in enumerate(judged.items)}
     chunks = [_Chunk(turn, start, each.item.end, each.text) for (turn, start), (_, each) in items.items()]
     chunks += _other_chunks((turn for turn in turns if turn.id in asked.scores), judged)
-    worths = [asked.worth(each.text) if each.turn in asked.scores else 0 for each in chunks]
-    most: dict[str, int] = {}  # of a passage in each turn
-    for chunk, worth in zip(chunks, worths, strict=True):
-        most[chunk.turn] = max(worth, most.get(chunk.turn, 0))
-    best = max((asked.scores[turn] for turn, worth in most.items() if worth), default=1)
+    places = {chunk: place for place, chunk in enumerate(_by_prompt(asked, chunks))}
     found = []
-    for chunk, worth in zip(chunks, worths, strict=True):
-        place, item = items.get((chunk.turn, chunk.start), (0, None))
-        rank = asked.scores[chunk.turn] * worth / most[chunk.turn] / best if worth else 0.0
-        if item or (worth and said.coverage(chunk.text) < KEPT_SHARE):
-            parts = {"prompt": rank, "list": _ITEM / (1 + place / _HALF) if item else 0.0}
-            counted = {name: round(part * 1_000_000) for name, part in parts.items() if part}
-            found.append(LostPassage(*chunk, sum(counted.values()), item, counted))
+    for chunk in chunks:
+        of_list, item = items.get((chunk.turn, chunk.start), (0, None))
+        if item or (chunk in places and said.coverage(chunk.text) < KEPT_SHARE):
+            parts = {"prompt": _worth_of_place(places[chunk])} if chunk in places else {}
+            if item:
+                parts["list"] = round(_LIST * _worth_of_place(of_list))
+            found.append(LostPassage(*chunk, sum(parts.values()), item, parts))
     found.sort(key=lambda each: (-each.score, each.turn, each.start))
     return found[:limit]
+
+
+def _by_prompt(asked: AskedTurns, chunks: Sequence[_Chunk]) -> list[_Chunk]:
+    """Returns the passages that have words of the prompt: by the score of the turn, and their part of its words."""
+    worths = {chunk: asked.worth(chunk.text) for chunk in chunks if chunk.turn in asked.scores}
+    most: dict[str, int] = {}  # of a passage in each turn
+    for chunk, worth in worths.items():
+        most[chunk.turn] = max(worth, most.get(chunk.turn, 0))
+    ranks = {chunk: asked.scores[chunk.turn] * worth / most[chunk.turn] for chunk, worth in worths.items() if worth}
+    return sorted(ranks, key=lambda chunk: (-ranks[chunk], chunk.turn, chunk.start))
+
+
+def _worth_of_place(place: int) -> int:
+    """Returns what a place in an order counts, in millionths. Places of two orders can be added, scores cannot."""
+    return round(1_000_000 / (1 + place / _HALF))
 
 
 def _other_chunks(turns: Iterable[Turn], judged: JudgedCompactions) -> Iterator[_Chunk]:

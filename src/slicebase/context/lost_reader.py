@@ -157,7 +157,7 @@ class _Reader:
         self, kind: LostKind, mark: str, text: str, start: int, end: int, point: Point, at: _Place
     ) -> None:
         words = " ".join(text[start:end].split()).strip(" ,;")
-        if len(content_stems(words)) >= 2:
+        if len(content_stems(words)) >= (1 if mark == "rule" else 2):
             told = point._replace(text=words, start=start, end=end)
             self._found.add(_statement(kind, mark, told, at, "speech"), words)
 

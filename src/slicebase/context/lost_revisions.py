@@ -19,6 +19,7 @@ from slicebase.graph.turn import Turn
 # Shares of the content of a statement that a later one must have to be about the same.
 _SAME: Final = 0.5
 _RELATED: Final = 0.3  # if they also have a name in common
+_NOTHING_ELSE: Final = 0.6  # of the content of the later one
 
 _PROBLEM: Final = re.compile(
     r"\b(?:bugs?|issues?|problems?|fail\w*|errors?|wrong\w*|incorrect\w*|broken|missing|miss(?:es|ed)|lacks?|leaks?|races?|"
@@ -84,7 +85,7 @@ class _Sentences:
             each = self._said[number]
             if each.order >= end:
                 break
-            if not named.isdisjoint(each.content) or _share(content, each.content) >= _SAME:
+            if not named.isdisjoint(each.content) or _is_same(content, each.content):
                 yield each
 
 
@@ -122,7 +123,7 @@ class Revisions:
 
     def _is_rejected(self, item: TranscriptItem, end: int) -> bool:
         content = content_weights(item.text)
-        about = (each for each in self._prompts.about(item, end) if _share(content, each.content) >= _SAME)
+        about = (each for each in self._prompts.about(item, end) if _is_same(content, each.content))
         return any(_REFUSES.search(each.text) for each in about)
 
     def _is_overturned(self, item: TranscriptItem, end: int) -> bool:
@@ -141,7 +142,7 @@ class Revisions:
         for each in (self._prompts if item.kind == "instruction" else self._statements).about(item, end):
             other = _amounts(each.text)
             differ = any(amounts[unit] != other[unit] for unit in amounts.keys() & other.keys())
-            if differ and _share(content, each.content) >= _SAME:
+            if differ and _is_same(content, each.content):
                 return True
             if item.kind != "finding" and any(
                 content_stems(match[1]) & stems for match in _REPLACES.finditer(each.text)
@@ -160,6 +161,12 @@ def _are_related(text: str, other: str) -> bool:
     content, of_other = content_weights(text), content_weights(other)
     least = _RELATED if names(text).isdisjoint(of_other) else _RELATED / 2
     return _share(content, of_other) >= least
+
+
+def _is_same(content: Mapping[str, int], later: Mapping[str, int]) -> bool:
+    """Returns whether a later sentence is about the same: it has half of a statement, or says little else."""
+    inside = len(content.keys() & later.keys()) > 1 and _share(later, content) >= _NOTHING_ELSE
+    return inside or _share(content, later) >= _SAME
 
 
 def _share(content: Mapping[str, int], other: Mapping[str, int]) -> float:

@@ -200,15 +200,15 @@ _ENGLISH: Final = frozenset(
         "from", "as", "by", "but", "or", "so", "let's", "it's",
     }
 )  # fmt: skip
+# None of these is an English word or part of an address.
 _OTHER: Final = frozenset(
     {
-        "der", "die", "das", "den", "dem", "und", "nicht", "ist", "ein", "eine", "einen", "einem", "bitte", "auf",
-        "für", "mit", "wir", "du", "ich", "sie", "kein", "keine", "immer", "niemals", "le", "les", "et", "est",
-        "pas", "une", "des", "pour", "dans", "avec", "nous", "vous", "je", "ne", "toujours", "jamais", "el", "los",
-        "las", "es", "una", "para", "con", "por", "que", "nunca", "siempre", "il", "lo", "gli", "è", "non", "un",
-        "per", "che", "sempre", "mai", "os", "não", "é", "um", "uma", "com", "het", "een", "niet", "van", "voor",
-        "met", "wij", "och", "är", "inte", "ett", "för", "med", "aldrig", "alltid", "jest", "nie", "się", "na",
-        "zawsze", "nigdy", "ve", "bir", "için", "değil",
+        "und", "nicht", "ist", "ein", "eine", "einen", "bitte", "auf", "für", "mit", "wir", "ich", "sie", "kein",
+        "keine", "immer", "niemals", "von", "dass", "wenn", "auch", "noch", "werden", "les", "une", "pas", "pour",
+        "dans", "avec", "nous", "vous", "je", "toujours", "jamais", "mais", "sur", "las", "una", "para", "por",
+        "que", "nunca", "siempre", "pero", "como", "che", "sempre", "gli", "della", "sono", "anche", "não", "uma",
+        "você", "het", "een", "niet", "voor", "wij", "altijd", "nooit", "och", "är", "inte", "ett", "för", "aldrig",
+        "alltid", "jest", "nie", "się", "zawsze", "nigdy", "bir", "için", "değil",
     }
 )  # fmt: skip
 _LETTER: Final = re.compile(r"[^\W\d_]")
@@ -220,5 +220,5 @@ def is_other_language(text: str) -> bool:
     letters = _LETTER.findall(text)
     if sum(letter > "\u036f" for letter in letters) * 2 > len(letters):
         return True
-    words = set(_WORDS.findall(text.lower()))
-    return not words & _ENGLISH and bool(words & _OTHER)
+    words = set(_WORDS.findall(re.sub(r"`[^`]*`|https?://\S+", " ", text.lower())))
+    return len(words & _OTHER) > max(1, len(words & _ENGLISH))

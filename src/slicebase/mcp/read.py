@@ -230,12 +230,10 @@ def _place(name: str, place: "LinkTarget") -> PlaceFound:
 
 
 class LostArguments(Arguments, frozen=True):
-    session: Annotated[str | None, Meta(description="Default: the one compacted last", examples=["session:0f3a…"])] = (
-        None
-    )
-    prompt: Annotated[str, Meta(description="Rank by what it asks")] = ""
-    tokens: Annotated[int, Meta(ge=0, le=200_000, description="Give a cited text of this size")] = 0
-    cost: Annotated[bool, Meta(description="What was looked up again")] = False
+    session: Annotated[str | None, Meta(description="Default: compacted last")] = None
+    prompt: Annotated[str, Meta(description="Rank for it")] = ""
+    tokens: Annotated[int, Meta(description="As cited text")] = 0
+    cost: Annotated[bool, Meta(description="What was read again")] = False
     limit: Limit = 20
     page: PageNumber = 1
 
@@ -248,13 +246,11 @@ class LostItem(Result, frozen=True):
 
 class LostResult(Result, frozen=True):
     summary: str
-    compactions: int
-    lost: Annotated[list[LostItem], Meta(description="Most important first")]
+    lost: list[LostItem]
     total: int
     session: str | None = None
     next: int | None = None
     text: str = ""
-    manifest_id: str = ""
 
 
 def lost(call: ToolCall, given: LostArguments) -> ToolOutput:
@@ -263,21 +259,18 @@ def lost(call: ToolCall, given: LostArguments) -> ToolOutput:
         raise SlicebaseError("bad-arguments", "cost goes with neither prompt nor tokens")
     if given.tokens:
         return _lost_context(call, given)
-    summary, session, compactions, items = _cost(call, given) if given.cost else _lost_items(call, given)
+    summary, session, items = _cost(call, given) if given.cost else _lost_items(call, given)
     shown, following = page_of(items, given.page, given.limit)
-    result = LostResult(summary, compactions, list(shown), len(items), session, following)
+    result = LostResult(summary, list(shown), len(items), session, following)
     lines = [f"{item.kind}: {item.text} ({item.ref})" for item in shown]
     return ToolOutput(result, f"{summary}\n{quoted(lines, more_pages(following)) if lines else ''}".strip())
 
 
-_Listed = tuple[str, str | None, int, list[LostItem]]  # a summary, the session, how many compactions, the entries
+_Listed = tuple[str, str | None, list[LostItem]]  # a summary, the session, the entries
 
 
 def _lost_items(call: ToolCall, given: LostArguments) -> _Listed:
     found = call.base.lost(given.session, prompt=given.prompt or None)
-    summary = "Never compacted."
-    if found.compactions:
-        summary = f"Compacted, the session {headline(tally(found.compactions))}."
     if given.prompt:
         items = [
             LostItem(each.ref, each.item.name if each.item else "from the turns before", excerpt(each.text))
@@ -285,7 +278,10 @@ def _lost_items(call: ToolCall, given: LostArguments) -> _Listed:
         ]
     else:
         items = [LostItem(each.ref, each.name, excerpt(each.text)) for each in found.items]
-    return summary, found.session, len(found.compactions), items
+    if not found.compactions:
+        return "Never compacted.", found.session, items
+    times = "once" if len(found.compactions) == 1 else f"{len(found.compactions)} times"
+    return f"Compacted {times}, the session {headline(tally(found.compactions))}.", found.session, items
 
 
 def _cost(call: ToolCall, given: LostArguments) -> _Listed:
@@ -293,20 +289,16 @@ def _cost(call: ToolCall, given: LostArguments) -> _Listed:
     items = [
         LostItem(again.again.ref, f"{again.first.kind}, {again.tokens} tokens", excerpt(again.first.what))
         for each in found
-        for again in each.dearest
+        for again in each.repeated
     ]
     tokens = sum(each.tokens for each in found)
     summary = f"Looked up again: {len(items)} things, about {tokens} tokens." if found else "Never compacted."
-    return summary, found[0].session if found else None, len(found), items
+    return summary, found[0].session if found else None, items
 
 
 def _lost_context(call: ToolCall, given: LostArguments) -> ToolOutput:
     record = not call.environment.read_only
     built = call.base.lost_context(given.session, given.tokens, prompt=given.prompt or None, record=record)
-    filters = built.manifest.filters
-    summary = f"{len(built.pieces)} pieces, {built.tokens} tokens."
-    result = LostResult(
-        summary, len(filters["compactions"]), [], len(built.pieces), filters["session"], text=built.text,
-        manifest_id=built.id,
-    )  # fmt: skip
-    return ToolOutput(result, f"{built.text}\n{summary} {built.id}")
+    summary = f"{len(built.pieces)} pieces, {built.tokens} tokens; {built.id}"
+    result = LostResult(summary, [], len(built.pieces), built.manifest.filters["session"], text=built.text)
+    return ToolOutput(result, f"{built.text}\n{summary}")

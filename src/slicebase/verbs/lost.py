@@ -95,9 +95,15 @@ def lost(parts: Parts, session: str | None = None, *, prompt: str | None = None)
     removed = compactions(parts.truth, name) if name is not None else []
     if name is None or not removed:
         return Losses(name, [])
-    judged = judge(removed, turns_since(parts.truth, name, removed[-1]))
+    judged = _judged(parts, name, removed)
     wanted = [] if asked is None else _for_prompt(parts.truth, parts.turn_index, asked, removed, judged)
     return Losses(name, judged.losses, judged.items, wanted)
+
+
+def _judged(parts: Parts, session: str, removed: Sequence[CompactedTurns]) -> JudgedCompactions:
+    if not removed:
+        return JudgedCompactions([], (), ())
+    return judge(removed, turns_since(parts.truth, session, removed[-1]))
 
 
 def _session(parts: Parts, session: str | None) -> str | None:
@@ -161,10 +167,10 @@ def lost_context(
 
     def build() -> Context:
         name = _session(parts, session)
-        removed = compactions(parts.truth, name) if name is not None else []
-        if name is None or not removed:
+        if name is None:
             raise SlicebaseError("no-session", "no stored session was compacted", hint="`lost` returns an empty result")
-        judged = judge(removed, turns_since(parts.truth, name, removed[-1]))
+        removed = compactions(parts.truth, name)
+        judged = _judged(parts, name, removed)
         return render_lost(parts.truth, parts.turn_index, name, removed, judged, tokens, moment, asked)
 
     return built(parts, build, record=record)
@@ -203,11 +209,11 @@ def render_lost(
     if prompt:
         question += f", for: {shorten(prompt, _HEADING, placeholder=' …')}"
     check_tokens(tokens, heading(question, to_text(as_of)))
-    if prompt:
+    if prompt and removed:
         wanted = _for_prompt(truth, index, prompt, removed, judged)
     else:
         wanted = in_order(judged.items[: max(_MOST, tokens // _LEAST_TOKENS)])
-    looked_at = _last_looked_at(removed[-1])
+    looked_at = _last_looked_at(removed[-1]) if removed else []
     records = truth.turns.find({each.turn for each in (*wanted, *looked_at)})
     candidates = [_lost_candidate(truth, records[each.turn].record, each) for each in wanted]
     candidates[_FIRST_ITEMS:_FIRST_ITEMS] = [
