@@ -76,18 +76,18 @@ def command_in(name: str | None, arguments: Any) -> str | None:
 
 # Files that a call changes
 
-Change = Literal["created", "changed", "removed"]
+HowChanged = Literal["created", "changed", "removed"]
 
 
 class FileChange(NamedTuple):
     """A file that a call changes, by the path that the call names."""
 
     path: str
-    how: Change
+    how: HowChanged
 
 
 _PATCHED: Final = re.compile(r"^\*\*\* (Add File|Update File|Delete File|Move to): (.+?)\s*$", re.MULTILINE)
-_BY_PATCH: Final[Mapping[str, Change]] = {
+_BY_PATCH: Final[Mapping[str, HowChanged]] = {
     "Add File": "created",
     "Update File": "changed",
     "Delete File": "removed",
