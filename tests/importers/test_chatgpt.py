@@ -6,6 +6,7 @@ from typing import Any
 from slicebase.core.ids import turn_id
 from slicebase.graph.turn import Part
 from slicebase.importers.chatgpt import sniff
+from slicebase.importers.heads import head_of
 from tests.importers.reading import take, texts
 
 
@@ -174,5 +175,5 @@ def test_any_chunks_and_any_indentation_give_the_same_turns() -> None:
 
 
 def test_sniffing_needs_a_mapping() -> None:
-    assert sniff(export(TREE), "conversations.json")
-    assert not sniff(b'[{"uuid": "x", "chat_messages": []}]', "conversations.json")
+    assert sniff(head_of(export(TREE), "conversations.json"))
+    assert not sniff(head_of(b'[{"uuid": "x", "chat_messages": []}]', "conversations.json"))

@@ -6,6 +6,7 @@ import pytest
 
 from slicebase.core.ids import turn_id
 from slicebase.graph.turn import Parent, Part, turn_text
+from slicebase.importers.heads import head_of
 from slicebase.importers.messages import sniff
 from slicebase.importers.values import Options
 from tests.importers.reading import jsonl, take, texts
@@ -99,11 +100,11 @@ def test_times_are_read_in_all_their_forms() -> None:
     ],
 )
 def test_other_files_are_not_recognised_as_messages(data: bytes) -> None:
-    assert not sniff(data, "x.json")
+    assert not sniff(head_of(data, "x.json"))
 
 
 def test_a_large_document_is_recognised_by_its_beginning() -> None:
-    assert sniff(json.dumps({"id": "x", "messages": OPENAI * 50}).encode()[:3000], "x.json")
+    assert sniff(head_of(json.dumps({"id": "x", "messages": OPENAI * 50}).encode()[:3000], "x.json"))
 
 
 # Speakers, and logs of several agents
@@ -171,7 +172,7 @@ def test_runs_of_a_benchmark_are_a_session_each_with_their_rewards() -> None:
 @pytest.mark.parametrize("log", [WHO_AND_WHEN, TAU_BENCH, TAU2_BENCH], ids=["who-and-when", "tau", "tau2"])
 def test_a_log_is_recognised_by_its_beginning_and_printed_on_many_lines_in_any_file(log: object) -> None:
     data = json.dumps(log, indent=2).encode()
-    assert sniff(data[: len(data) * 2 // 3], "log.json")
+    assert sniff(head_of(data[: len(data) * 2 // 3], "log.json"))
     lines = take(("log.jsonl", data))
     assert [turn.parts for turn in lines.turns] == [turn.parts for turn in take(("log.json", data)).turns]
     assert not lines.report.count("skipped")

@@ -12,9 +12,9 @@ from slicebase.history.annotate import Annotator
 from slicebase.history.imports import import_inputs
 from slicebase.history.inputs import inputs
 from slicebase.importers.formats import recognise
-from slicebase.importers.values import Options
+from slicebase.importers.values import ImportSource, Options
 from slicebase.truth.truth import Truth
-from tests.importers.reading import take
+from tests.importers.reading import recognised, take
 
 
 def message(name: str, role: str, *parts: dict[str, Any], **more: Any) -> dict[str, Any]:
@@ -124,5 +124,5 @@ def test_what_opencode_keeps_gives_the_turns_of_its_export(store: Any, truth: Tr
 
 def test_another_database_and_other_json_are_not_recognised(tmp_path: Path) -> None:
     apsw.Connection(str(tmp_path / "opencode.db")).execute("CREATE TABLE session (id)").close()
-    assert [recognise(b"".join(each.chunks()), each.name) for each in inputs([tmp_path / "opencode.db"])] == [None]
-    assert recognise(b'{"info": {"id": "x"}, "messages": []}', "x.json") is None
+    assert [recognise(ImportSource(each.name, each.chunks())) for each in inputs([tmp_path / "opencode.db"])] == [None]
+    assert recognised("x.json", b'{"info": {"id": "x"}, "messages": []}') is None

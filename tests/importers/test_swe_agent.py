@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from slicebase.core.hashing import digest_of
 from slicebase.core.ids import turn_id
 from slicebase.graph.turn import Turn
-from slicebase.importers.formats import HEAD_BYTES, recognise
+from slicebase.importers.elements import HEAD_BYTES
 from slicebase.importers.swe_agent import FORMAT, NAME
 from slicebase.importers.values import Options
 from slicebase.runs.event import LogHead
 from slicebase.runs.projection import project
 from slicebase.runs.status import measure
-from tests.importers.reading import Taken, take, texts
+from tests.importers.reading import Taken, recognised, take, texts
 from tests.paths import SHARED
 from tests.runs.made import NOW, RUN, append_all
 
@@ -136,7 +136,7 @@ def test_several_trajectories_in_one_source_are_sessions_with_numbers() -> None:
 @pytest.mark.parametrize("indent", [None, 2])
 @pytest.mark.parametrize("name", ["run.traj", "run.json", "run"])
 def test_a_trajectory_is_recognised_by_its_content(document: Any, indent: int | None, name: str) -> None:
-    assert recognise(json.dumps(document, indent=indent).encode(), name) is FORMAT
+    assert recognised(name, json.dumps(document, indent=indent).encode()) is FORMAT
 
 
 @pytest.mark.parametrize("key", ["trajectory", "history"])
@@ -145,8 +145,8 @@ def test_a_trajectory_that_is_larger_than_its_head_is_recognised(key: str, inden
     long: dict[str, Any] = {**WHOLE, "info": {"submission": "x" * HEAD_BYTES}}
     document = {key: long[key] * 500, **long}
     data = json.dumps(document, indent=indent).encode()
-    assert recognise(data[:HEAD_BYTES], "run.json") is FORMAT
-    assert recognise(b"\xef\xbb\xbf" + data[: HEAD_BYTES // 2], "run.json") is FORMAT
+    assert recognised("run.json", data[:HEAD_BYTES]) is FORMAT
+    assert recognised("run.json", b"\xef\xbb\xbf" + data[: HEAD_BYTES // 2]) is FORMAT
 
 
 @pytest.mark.parametrize(
@@ -164,14 +164,14 @@ def test_a_trajectory_that_is_larger_than_its_head_is_recognised(key: str, inden
     ],
 )
 def test_other_bytes_are_not_recognised(data: bytes) -> None:
-    assert recognise(data, "run.json") is None
+    assert recognised("run.json", data) is None
 
 
 def test_a_history_that_any_program_could_have_written_is_recognised_only_by_its_ending() -> None:
     chat = json.dumps({"history": [{"role": "user", "content": "Hello"}]}).encode()
-    assert recognise(chat, "run.TRAJ") is FORMAT
-    assert recognise(chat[:-10], "run.traj") is FORMAT
-    assert recognise(chat[:-10], "run.json") is None
+    assert recognised("run.TRAJ", chat) is FORMAT
+    assert recognised("run.traj", chat[:-10]) is FORMAT
+    assert recognised("run.json", chat[:-10]) is None
 
 
 # Documents that were cut off

@@ -27,7 +27,7 @@ from slicebase.importers.elements import json_records
 from slicebase.importers.json_stream import RecordLine
 from slicebase.importers.thread import Fault, NonTurn, SourceRecord, Thread, TurnDraft, read_sessions
 from slicebase.importers.times import SourceClock, moment
-from slicebase.importers.values import Batch, Format, ImportSource, Options, Read
+from slicebase.importers.values import Batch, Format, Head, ImportSource, Options, Read
 
 NAME: Final = "chatgpt"
 
@@ -35,8 +35,8 @@ NAME: Final = "chatgpt"
 _HASHED: Final = ("id", "author", "recipient", "content", "create_time")
 
 
-def sniff(head: bytes, _name: str) -> bool:
-    return b'"mapping"' in head and (b'"children"' in head or b'"parent"' in head)
+def sniff(head: Head) -> bool:
+    return any(_is_tree(each) for value in head.records for _, each, _ in _conversations(value, ""))
 
 
 def start(options: Options) -> Read:
@@ -48,6 +48,11 @@ FORMAT: Final = Format(NAME, sniff, start)
 
 def _is_conversation(value: Any) -> bool:
     return isinstance(value, dict) and isinstance(value.get("mapping"), dict)
+
+
+def _is_tree(value: Any) -> bool:
+    nodes = value["mapping"].values() if _is_conversation(value) else ()
+    return any(isinstance(node, dict) and node.keys() & {"children", "parent"} for node in nodes)
 
 
 def _read(source: ImportSource, options: Options) -> Iterator[Batch]:

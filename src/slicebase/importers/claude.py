@@ -14,7 +14,7 @@ from slicebase.importers.elements import json_records
 from slicebase.importers.json_stream import RecordLine, without
 from slicebase.importers.thread import LAST, Fault, NonTurn, SourceRecord, Thread, TurnDraft, read_sessions
 from slicebase.importers.times import SourceClock, moment
-from slicebase.importers.values import Batch, Format, ImportSource, Options, Read
+from slicebase.importers.values import Batch, Format, Head, ImportSource, Options, Read
 
 NAME: Final = "claude"
 
@@ -25,8 +25,8 @@ ESSENCE: Final = without(
 NO_PARENT: Final = "00000000-0000-4000-8000-000000000000"  # the parent of a first message
 
 
-def sniff(head: bytes, _name: str) -> bool:
-    return b'"chat_messages"' in head
+def sniff(head: Head) -> bool:
+    return any(map(_is_conversation, head.records))
 
 
 def start(options: Options) -> Read:

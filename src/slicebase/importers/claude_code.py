@@ -30,14 +30,14 @@ from slicebase.importers.claude_records import (
     message_of_agent,
     other_kind,
 )
-from slicebase.importers.elements import first_values, json_records
+from slicebase.importers.elements import json_records
 from slicebase.importers.json_stream import RecordLine, json_lines
 from slicebase.importers.parents import LinksState, ParentLinks
 from slicebase.importers.queued import MessageQueue, QueueState
 from slicebase.importers.subagents import SUBAGENT, Agents, prompt_key
 from slicebase.importers.thread import LAST, Fault, NonTurn, SourceRecord, Thread, ThreadState, TurnDraft, read_records
 from slicebase.importers.times import SourceClock, start_of
-from slicebase.importers.values import Batch, Format, ImportSource, KnownAgents, Options, Read, StarterKey
+from slicebase.importers.values import Batch, Format, Head, ImportSource, KnownAgents, Options, Read, StarterKey
 
 NAME: Final = "claude-code"
 
@@ -47,8 +47,8 @@ AGENT_TOOLS: Final = frozenset({"Agent", "Task"})
 FACTS: Final = {"cwd": "cwd", "gitBranch": "git_branch", "version": "version", "agentId": "agent"}
 
 
-def sniff(head: bytes, name: str) -> bool:
-    return any(map(is_record, first_values(head, name, 20)))
+def sniff(head: Head) -> bool:
+    return any(map(is_record, head.records))
 
 
 def start(options: Options) -> Read:

@@ -19,12 +19,12 @@ from slicebase.core.hashing import digest
 from slicebase.graph.turn import Part
 from slicebase.importers.batches import BatchBuilder
 from slicebase.importers.blocks import ROLES_BY_NAME, Content, Flag, as_name, as_text, marked, parts_of, text_parts
-from slicebase.importers.elements import first_values, json_records
+from slicebase.importers.elements import json_records
 from slicebase.importers.json_stream import DecodedValue, RecordLine, without
 from slicebase.importers.responses import is_item, item_content
 from slicebase.importers.thread import Fault, NonTurn, SourceRecord, Thread, TurnDraft, read_records
 from slicebase.importers.times import start_of
-from slicebase.importers.values import Batch, Format, ImportSource, Options, Read
+from slicebase.importers.values import Batch, Format, Head, ImportSource, Options, Read
 
 NAME: Final = "codex"
 ESSENCE: Final = without("ordinal", "cwd", "version", "cli_version")
@@ -53,10 +53,9 @@ TOLD_FIELDS: Final = frozenset(
 )  # fmt: skip
 
 
-def sniff(head: bytes, name: str) -> bool:
-    values = first_values(head, name, 20)
-    stem = ImportSource(name, ()).stem
-    return any(map(_is_record, values)) or (stem.startswith("rollout-") and any(map(_is_loose, values)))
+def sniff(head: Head) -> bool:
+    is_rollout = ImportSource(head.name, ()).stem.startswith("rollout-")
+    return any(map(_is_record, head.records)) or (is_rollout and any(map(_is_loose, head.records)))
 
 
 def _is_record(value: Any) -> bool:

@@ -22,7 +22,7 @@ from slicebase.importers.blocks import ROLES_BY_NAME, Flag, as_name, as_text, ma
 from slicebase.importers.json_stream import BOM, RecordLine, json_lines, without
 from slicebase.importers.thread import Fault, NonTurn, SourceRecord, Thread, TurnDraft, read_records
 from slicebase.importers.times import start_of
-from slicebase.importers.values import Batch, Format, ImportSource, Options, Read
+from slicebase.importers.values import Batch, Format, Head, ImportSource, Options, Read
 
 NAME: Final = "conversation"
 ESSENCE: Final = without("_meta")
@@ -34,8 +34,10 @@ _MAX_HEADER: Final = 80 << 10  # the largest header of a slice file, with room f
 _NOTE: Final = "compaction_note"
 
 
-def sniff(head: bytes, name: str) -> bool:
-    return head.removeprefix(BOM).startswith(b"---") and _header(head, name).is_conversation
+def sniff(head: Head) -> bool:
+    return (
+        head.data.removeprefix(BOM).startswith(b"---") and _header(head.data[:_MAX_HEADER], head.name).is_conversation
+    )
 
 
 class _Header(NamedTuple):

@@ -24,23 +24,25 @@ from slicebase.importers.blocks import (
     text_parts,
     unknown,
 )
-from slicebase.importers.elements import first_values, json_records
+from slicebase.importers.elements import json_records
 from slicebase.importers.json_stream import RecordLine, without
 from slicebase.importers.thread import LAST, Fault, NonTurn, SourceRecord, Thread, TurnDraft, read_sessions
 from slicebase.importers.times import moment
-from slicebase.importers.values import BATCH_TURNS, Batch, Format, ImportSource, Options, Read
+from slicebase.importers.values import BATCH_TURNS, Batch, Format, Head, ImportSource, Options, Read
 
 NAME: Final = "gemini"
 ESSENCE: Final = without("tokens", "displayContent", "resultDisplay")
 NOTICES: Final = frozenset({"info", "warning", "error"})
 
 
-def sniff(head: bytes, name: str) -> bool:
-    if b'"projectHash"' in head and b'"sessionId"' in head:
-        return True
-    if b'"parts"' not in head:
-        return False
-    return b'"history"' in head or any(map(_is_content, first_values(head, name, 3)))
+def sniff(head: Head) -> bool:
+    return any(map(_is_session, head.records))
+
+
+def _is_session(value: SourceRecord) -> bool:
+    """Returns whether a value is a session, a checkpoint or a part of one."""
+    history = as_objects(value.get("history"))
+    return {"projectHash", "sessionId"} <= value.keys() or _is_content(value) or any(map(_is_content, history))
 
 
 def _is_content(value: Any) -> bool:
@@ -61,6 +63,7 @@ class _Recording:
         self.source = source
         self.builder = BatchBuilder(NAME)
         self.thread = Thread(self.builder, None, options.session or source.stem)
+        self.named: str | None = None  # the session that the source names
         self.held: dict[str, tuple[SourceRecord, str]] = {}  # by message id: its latest state and its place
         self.above: dict[str, Any] = {}  # the parent of each held message
         self.order: list[str] = []  # ids of the messages on the current branch
@@ -68,10 +71,20 @@ class _Recording:
 
     def read(self) -> Iterator[Batch]:
         yield from read_sessions(self.builder, json_records(self.source, _is_content), self._value)
+        yield from self._end()
+        yield from self.builder.close()
+
+    def _begin(self, session: str) -> Iterator[Batch]:
+        """Begins the session that the source names. A source may contain several, one after the other."""
+        yield from self._end()
+        self.named = session
+        self.thread = Thread(self.builder, session, clock=self.thread.clock)
+
+    def _end(self) -> Iterator[Batch]:
         yield from self._release(0)
+        self.order, self.rewound = [], LAST
         if self.thread.last is not None:
             self.builder.facts(self.thread.session)["shown_last"] = self.thread.last
-        yield from self.builder.close()
 
     def _value(self, value: SourceRecord, line: RecordLine) -> Iterator[Batch]:
         if "$rewindTo" in value:
@@ -97,8 +110,8 @@ class _Recording:
     def _document(self, value: SourceRecord, line: RecordLine) -> Iterator[Batch]:
         """Reads the facts of the session, and its messages if there are any."""
         session = as_name(value.get("sessionId"))
-        if session is not None and self.thread.last is None and not self.held:
-            self.thread = Thread(self.builder, session, clock=self.thread.clock)
+        if session is not None and session != self.named:
+            yield from self._begin(session)
         self._describe(value)
         for key in ("messages", "history"):
             messages = value.get(key)

@@ -11,7 +11,6 @@ A message follows the one before it, unless it names its parent. The name of who
 parts: `name`, or a role that is the name of an agent. Items of the Responses interface are also read.
 """
 
-import re
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -30,12 +29,12 @@ from slicebase.importers.blocks import (
     parts_of,
     text_parts,
 )
-from slicebase.importers.elements import first_values, json_records
+from slicebase.importers.elements import json_records
 from slicebase.importers.json_stream import RecordLine, without
 from slicebase.importers.responses import is_item, item_content
 from slicebase.importers.thread import LAST, Fault, NonTurn, SourceRecord, Thread, TurnDraft, read_sessions
 from slicebase.importers.times import start_of
-from slicebase.importers.values import Batch, Format, ImportSource, Options, Read
+from slicebase.importers.values import Batch, Format, Head, ImportSource, Options, Read
 
 NAME: Final = "messages"
 ESSENCE: Final = without("usage")
@@ -53,23 +52,11 @@ SESSION_IDS: Final = ("session_id", "conversation_id", "thread_id", "id")
 IDS: Final = ("id", "uuid", "message_id")
 PARENTS: Final = ("parent_id", "parent")
 TIMES: Final = ("timestamp", "ts", "created_at", "create_time", "time")
-_LIST_OPENS: Final = re.compile(
-    rb'"(messages|conversations?|history|traj|trajectory|chat_history)"\s*:\s*\[\s*\{\s*"(?:role|from|content|name)"'
-)
 _FACT_LENGTH: Final = 10_000  # characters
 
 
-def sniff(head: bytes, name: str) -> bool:
-    return any(map(_is_record, first_values(head, name, 5))) or _is_cut_document(head)
-
-
-def _is_cut_document(head: bytes) -> bool:
-    """Returns whether the head is the beginning of a large object with messages, alone or the first of its list."""
-    opening = _LIST_OPENS.search(head)
-    if opening and opening[1].decode() in AGENT_LISTS and not any(f'"{mark}"'.encode() in head for mark in LOG_MARKS):
-        return False
-    before = head[: opening.start()] if opening else b""
-    return before.lstrip().startswith((b"{", b"[")) and before.count(b"{") - before.count(b"}") in (1, 2)
+def sniff(head: Head) -> bool:
+    return any(map(_is_record, head.records))
 
 
 def _is_record(value: Any) -> bool:

@@ -28,18 +28,17 @@ from slicebase.importers.blocks import (
 from slicebase.importers.elements import json_elements
 from slicebase.importers.json_stream import RecordLine
 from slicebase.importers.thread import Fault, NonTurn, SourceRecord, Thread, TurnDraft, read_sessions
-from slicebase.importers.values import Batch, Format, ImportSource, KnownAgents, Options, Read, StarterKey
+from slicebase.importers.values import Batch, Format, Head, ImportSource, KnownAgents, Options, Read, StarterKey
 
 NAME: Final = "opencode"
 SESSION: Final = "ses_"  # how the ids of sessions begin
-_MARKS: Final = (b'"info"', b'"ses_', b'"messages"')
 FACTS: Final = {"directory": "cwd", "version": "version", "parentID": "parent_session"}
 # Parts without content for the model: steps, snapshots of files, errors of the provider that were retried.
 _SILENT: Final = frozenset({"step-start", "step-finish", "snapshot", "patch", "retry", "compaction"})
 
 
-def sniff(head: bytes, _name: str) -> bool:
-    return head.lstrip().startswith(b"{") and all(mark in head for mark in _MARKS) and b'"parts"' in head
+def sniff(head: Head) -> bool:
+    return any(_is_session(value) and _is_named(value) for value in head.records)
 
 
 def start(options: Options) -> Read:
@@ -51,6 +50,13 @@ FORMAT: Final = Format(NAME, sniff, start)
 
 def _is_session(value: Any) -> bool:
     return isinstance(value, dict) and isinstance(value.get("info"), dict) and isinstance(value.get("messages"), list)
+
+
+def _is_named(value: SourceRecord) -> bool:
+    """Returns whether a session has an id of opencode, or a message that names one."""
+    infos = [value["info"], *(message.get("info") for message in as_objects(value["messages"]))]
+    ids = (info.get(key) for info in infos if isinstance(info, dict) for key in ("id", "sessionID"))
+    return any(isinstance(each, str) and each.startswith(SESSION) for each in ids)
 
 
 def _read(source: ImportSource, options: Options) -> Iterator[Batch]:

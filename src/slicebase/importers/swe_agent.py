@@ -9,7 +9,6 @@ Of a document that was cut off, the complete entries are read, unless the messag
 then no position is known.
 """
 
-import re
 from collections.abc import Iterator
 from functools import partial
 from typing import Any, Final, NamedTuple
@@ -18,11 +17,11 @@ from slicebase.core.times import LATEST
 from slicebase.graph.turn import Part, Role
 from slicebase.importers.batches import BatchBuilder
 from slicebase.importers.blocks import Flag, as_name, as_text, marked, parts_of, text_parts
-from slicebase.importers.elements import first_values, json_records
-from slicebase.importers.json_stream import BOM, RecordLine, fingerprint, without
+from slicebase.importers.elements import json_records
+from slicebase.importers.json_stream import RecordLine, fingerprint, without
 from slicebase.importers.thread import Build, Fault, NonTurn, SourceRecord, Thread, TurnDraft, read_sessions
 from slicebase.importers.times import SourceClock
-from slicebase.importers.values import Batch, Format, ImportSource, Options, Read
+from slicebase.importers.values import Batch, Format, Head, ImportSource, Options, Read
 
 NAME: Final = "swe-agent"
 ENDING: Final = ".traj"
@@ -39,10 +38,8 @@ _ERRORS: Final = ("Traceback (most recent call last)", "Your proposed edit has i
 # Recognition
 
 
-def sniff(head: bytes, name: str) -> bool:
-    is_named = name.lower().endswith(ENDING)
-    is_ours = _is_document if is_named else _is_marked
-    return any(map(is_ours, first_values(head, name, 3))) or _is_cut_document(head.removeprefix(BOM), is_named)
+def sniff(head: Head) -> bool:
+    return any(map(_is_document if head.name.lower().endswith(ENDING) else _is_marked, head.records))
 
 
 def _is_document(value: Any) -> bool:
@@ -62,28 +59,6 @@ def _is_marked(value: Any) -> bool:
 
 def _has(entry: Any, keys: frozenset[str]) -> bool:
     return isinstance(entry, dict) and keys <= entry.keys()
-
-
-_STEPS_OPEN: Final = re.compile(
-    rb'"trajectory"\s*:\s*\[\s*\{\s*"(?:action|observation|response|thought|state|execution_time|query|extra_info)"'
-)
-_HISTORY_OPENS: Final = re.compile(rb'"history"\s*:\s*\[\s*\{\s*"')
-_MARK: Final = re.compile(rb'[{,]\s*"(?:thought|action|message_type|is_demo)"\s*:')
-
-
-def _is_cut_document(head: bytes, is_named: bool) -> bool:
-    """Returns whether the head is the beginning of one large trajectory, which may have the name of one."""
-    steps = _STEPS_OPEN.search(head)
-    if steps is not None and _is_at_the_top(head[: steps.start()]):
-        return True
-    history = _HISTORY_OPENS.search(head)
-    if history is None or not _is_at_the_top(head[: history.start()]):
-        return False
-    return is_named or _MARK.search(head, history.end() - 2) is not None
-
-
-def _is_at_the_top(before: bytes) -> bool:
-    return before.lstrip().startswith(b"{") and before.count(b"{") - before.count(b"}") == 1
 
 
 # Reading

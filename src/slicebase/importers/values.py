@@ -11,7 +11,7 @@ known not to be a turn (counted by kind), a record that was skipped (one note). 
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from msgspec import Struct
 
@@ -141,11 +141,19 @@ class Batch(Struct, frozen=True):
 Read = Callable[[ImportSource], Iterator[Batch]]
 
 
-class Format(NamedTuple):
-    """An importer. `start` returns the reader of a file."""
+class Head(NamedTuple):
+    """The beginning of a source, by which its format is recognised: its bytes, and the first objects in them."""
 
     name: str
-    sniff: Callable[[bytes, str], bool]
+    data: bytes
+    records: list[dict[str, Any]]
+
+
+class Format(NamedTuple):
+    """An importer. `sniff` returns whether it reads a source, and `start` returns the reader of a file."""
+
+    name: str
+    sniff: Callable[[Head], bool]
     start: Callable[[Options], Read]
 
 
