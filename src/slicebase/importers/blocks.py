@@ -62,10 +62,10 @@ def _parts_of_block(block: Any, flag: Flag) -> list[Part]:
 
 
 def unknown(block: Any, flag: Flag) -> list[Part]:
-    """Returns content of an unknown type as its JSON text, and flags it."""
+    """Returns content of an unknown type as text, which is its JSON unless it is a text, and flags it."""
     kind = block.get("type", "an object without a type") if isinstance(block, dict) else type(block).__name__
     flag("unknown-content", str(kind))
-    return [Part("text", text=canonical(block).decode())]
+    return [Part("text", text=as_text(block))]
 
 
 def text_parts(text: Any, kind: str = "text") -> list[Part]:

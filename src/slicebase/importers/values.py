@@ -46,6 +46,7 @@ REASONS: Final[Mapping[str, ReasonCode]] = {
     "unknown-record": ReasonCode("skipped", "the type of the record is not known"),
     "no-message": ReasonCode("skipped", "the record should contain a message, but does not"),
     "no-canonical-form": ReasonCode("skipped", "the record has no canonical form, so it cannot be hashed"),
+    "unfinished": ReasonCode("skipped", "the message still grows; an import after its end stores it"),
     "no-beginning": ReasonCode(
         "skipped", "the messages before the steps were cut off, so the positions of the steps are not known"
     ),
