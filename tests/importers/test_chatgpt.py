@@ -135,6 +135,15 @@ def test_an_unknown_content_type_keeps_its_text() -> None:
     assert taken.reasons() == {"unknown-content": 1}
 
 
+def test_what_is_no_conversation_beside_named_ones_costs_only_itself() -> None:
+    conversation = json.loads(export(TREE))[0]
+    named = {"first": conversation, "nothing": None, "odd": "some words", "empty": {}}
+    taken = take(("conversations.json", json.dumps(named).encode()))
+    assert len(taken.turns) == len(take(("conversations.json", export(TREE))).turns)
+    skipped = [(note.where.rpartition(".")[2], note.lost) for note in taken.report.notes if note.action == "skipped"]
+    assert skipped == [("nothing", False), ("odd", True), ("empty", False)]
+
+
 def test_a_null_title_and_missing_times_do_not_prevent_the_import() -> None:
     value = {**TREE, "title": None}
     value["mapping"] = {"a": node(None, {**message("user", "hi"), "create_time": None})}

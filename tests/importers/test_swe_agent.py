@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from slicebase.core.hashing import digest_of
 from slicebase.core.ids import turn_id
-from slicebase.graph.turn import Turn
+from slicebase.graph.turn import Parent, Turn
 from slicebase.importers.elements import HEAD_BYTES
 from slicebase.importers.swe_agent import FORMAT, NAME
 from slicebase.importers.values import Options
@@ -98,7 +98,29 @@ def test_every_record_is_accounted_for() -> None:
     assert (taken.report.records, len(taken.turns)) == (11, 7)
     assert taken.report.others == {"history of a step": 4}
     assert taken.reasons() == {"no-time": 7}
-    assert taken.sessions["t1"].facts == {"environment": "main", "exit_status": "submitted"}
+    assert taken.sessions["t1"].facts == {
+        "environment": "main",
+        "exit_status": "submitted",
+        "shown_last": taken.turns[-1].id,
+    }
+
+
+def test_what_a_message_says_beyond_its_step_is_a_hidden_turn_that_refers_to_the_step() -> None:
+    shown = [*HISTORY[:4], {"role": "user", "content": "a.py\n(Open file: a.py)\nbash-$"}, *HISTORY[5:]]
+    more = {"role": "user", "content": "Time is up."}
+    plain, taken = read(WHOLE), read({**WHOLE, "history": [*shown, HISTORY[3], more]})
+    assert taken.turns[: len(plain.turns)] == plain.turns
+    added = taken.turns[len(plain.turns) :]
+    observed = next(turn for turn in taken.turns if texts(turn) == ["a.py"])
+    assert [(turn.role, *texts(turn), turn.parts[0].hidden) for turn in added] == [
+        ("system", "(Open file: a.py)\nbash-$", True),
+        ("assistant", "I look.\nls", True),  # there is no third step
+        ("system", "Time is up.", True),
+    ]
+    assert added[0].parents == (Parent(observed.id, "reference"),)
+    assert not added[2].parents
+    assert taken.sessions["t1"].facts["shown_last"] == plain.turns[-1].id
+    assert taken.report.others == {"history of a step": 3}
 
 
 def test_odd_entries_are_reported_with_their_places() -> None:
@@ -240,6 +262,7 @@ STORED_BEFORE = {
 @pytest.mark.parametrize("name", STORED_BEFORE)
 def test_the_turns_of_real_trajectories_are_those_that_were_stored_before(name: str) -> None:
     turns = take((name, (REAL / name).read_bytes())).turns
+    turns = [turn for turn in turns if not any(parent.type == "reference" for parent in turn.parents)]
     assert digest_of([describe(turn) for turn in turns]).startswith(f"sha256:{STORED_BEFORE[name]}")
 
 

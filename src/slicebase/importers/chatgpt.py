@@ -25,6 +25,7 @@ from slicebase.importers.blocks import (
 )
 from slicebase.importers.elements import json_records
 from slicebase.importers.json_stream import RecordLine
+from slicebase.importers.silence import holds_text, without_turn
 from slicebase.importers.thread import Fault, NonTurn, SourceRecord, Thread, TurnDraft, read_sessions
 from slicebase.importers.times import SourceClock, moment
 from slicebase.importers.values import Batch, Format, Head, ImportSource, Options, Read
@@ -66,15 +67,15 @@ def _read(source: ImportSource, options: Options) -> Iterator[Batch]:
     yield from builder.close()
 
 
-def _conversations(value: SourceRecord, where: str) -> Iterator[tuple[str | None, SourceRecord, str]]:
+def _conversations(value: SourceRecord, where: str) -> Iterator[tuple[str | None, Any, str]]:
     """Yields the value if it is a conversation, else the conversations one level down, by name or in a list."""
     inner = value.get("conversations")
     if _is_conversation(value):
         yield None, value, where
     elif isinstance(inner, list):
         for number, each in enumerate(inner):
-            yield None, each if isinstance(each, dict) else {}, f"{where}.conversations[{number}]"
-    elif value and all(_is_conversation(each) for each in value.values()):
+            yield None, each, f"{where}.conversations[{number}]"
+    elif any(map(_is_conversation, value.values())):
         for name, each in value.items():
             yield name, each, f"{where}.{name}"
     else:
@@ -82,11 +83,11 @@ def _conversations(value: SourceRecord, where: str) -> Iterator[tuple[str | None
 
 
 def _conversation(
-    builder: BatchBuilder, conversation: SourceRecord, names: tuple[str | None, str], where: str, size: int
+    builder: BatchBuilder, conversation: Any, names: tuple[str | None, str], where: str, size: int
 ) -> Iterator[Batch]:
     if not _is_conversation(conversation):
         builder.record()
-        builder.skip("unknown-record", where, "a conversation without a mapping", lost=bool(conversation))
+        builder.skip("unknown-record", where, "a conversation without a mapping", lost=holds_text(conversation))
         return
     mapping = conversation["mapping"]
     stated = as_name(conversation.get("conversation_id")) or as_name(conversation.get("id")) or names[0]
@@ -162,7 +163,7 @@ def _ordered(mapping: SourceRecord, parents: dict[str, str | None]) -> Iterator[
 def _build(node: SourceRecord, flag: Flag) -> TurnDraft | NonTurn | Fault:
     message = node.get("message")
     if message is None:
-        return NonTurn("empty node", node["id"], node["parent"])
+        return without_turn("empty node", node, source_id=node["id"], parent=node["parent"])
     author = message.get("author") if isinstance(message, dict) else None
     if not isinstance(author, dict) or not isinstance(message.get("content"), dict):
         return Fault("no-message", "", node["id"], node["parent"])

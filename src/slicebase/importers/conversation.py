@@ -20,6 +20,7 @@ from slicebase.graph.turn import EDGE_TYPES, Edge, Parent, Part, Session, Turn, 
 from slicebase.importers.batches import BatchBuilder
 from slicebase.importers.blocks import ROLES_BY_NAME, Flag, as_name, as_text, marked, parts_of, text_parts
 from slicebase.importers.json_stream import BOM, RecordLine, json_lines, without
+from slicebase.importers.silence import holds_text
 from slicebase.importers.thread import Fault, NonTurn, SourceRecord, Thread, TurnDraft, read_records
 from slicebase.importers.times import start_of
 from slicebase.importers.values import Batch, Format, Head, ImportSource, Options, Read
@@ -115,7 +116,7 @@ def _meta(record: SourceRecord) -> SourceRecord:
 def _build(record: SourceRecord, flag: Flag) -> TurnDraft | NonTurn | Fault:
     meta = _meta(record)
     if record.get("type") != _NOTE and "role" not in record:
-        return Fault("unknown-record", str(record.get("type")), meta.get("id"), lost="content" in record)
+        return Fault("unknown-record", str(record.get("type")), meta.get("id"), lost=holds_text(record))
     name = "system" if record.get("type") == _NOTE else str(record["role"])
     role = ROLES_BY_NAME.get(name)
     if role is None:

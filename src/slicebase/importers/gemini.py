@@ -26,6 +26,7 @@ from slicebase.importers.blocks import (
 )
 from slicebase.importers.elements import json_records
 from slicebase.importers.json_stream import RecordLine, without
+from slicebase.importers.silence import holds_text, settle, without_turn
 from slicebase.importers.thread import LAST, Fault, NonTurn, SourceRecord, Thread, TurnDraft, read_sessions
 from slicebase.importers.times import moment
 from slicebase.importers.values import BATCH_TURNS, Batch, Format, Head, ImportSource, Options, Read
@@ -47,6 +48,14 @@ def _is_session(value: SourceRecord) -> bool:
 
 def _is_content(value: Any) -> bool:
     return isinstance(value, dict) and isinstance(value.get("parts"), list) and value.get("role") in ("user", "model")
+
+
+def _unread(value: SourceRecord) -> SourceRecord:
+    """Returns what a session or a change of it says beside its messages, its title and its facts."""
+    return {key: inner for key, inner in value.items() if key not in _READ}
+
+
+_READ: Final = frozenset({"messages", "history", "sessionId", "summary", "directories"})
 
 
 def start(options: Options) -> Read:
@@ -88,24 +97,24 @@ class _Recording:
 
     def _value(self, value: SourceRecord, line: RecordLine) -> Iterator[Batch]:
         if "$rewindTo" in value:
-            self._count("$rewindTo", line)
+            self._count("$rewindTo", {}, line)
             self._rewind(value["$rewindTo"])
         elif isinstance(changes := value.get("$set"), dict):
-            self._count("$set", line)
+            self._count("$set", changes, line)
             yield from self._document(changes, line)
         elif _is_content(value) or ("type" in value and value.keys() & {"content", "parts", "message", "toolCalls"}):
             yield from self._message(value, line.where, line.size)
         elif value.keys() & {"sessionId", "messages", "history"}:
-            if not value.get("messages") and not value.get("history"):
-                self._count("session", line)
+            if holds_text(_unread(value)) or not (value.get("messages") or value.get("history")):
+                self._count("session", value, line)
             yield from self._document(value, line)
         else:
             self.builder.record(line.size)
-            self.builder.skip("unknown-record", line.where, lost="content" in value)
+            self.builder.skip("unknown-record", line.where, lost=holds_text(value))
 
-    def _count(self, kind: str, line: RecordLine) -> None:
+    def _count(self, kind: str, value: SourceRecord, line: RecordLine) -> None:
         self.builder.record(line.size)
-        self.builder.other(kind)
+        settle(self.thread, without_turn(kind, _unread(value)), line.where)
 
     def _document(self, value: SourceRecord, line: RecordLine) -> Iterator[Batch]:
         """Reads the facts of the session, and its messages if there are any."""
@@ -173,7 +182,7 @@ def _build(message: SourceRecord, flag: Flag) -> TurnDraft | NonTurn | Fault:
     kind = str(message.get("type") or message.get("role"))
     content = next((message[key] for key in ("content", "parts", "message") if message.get(key)), None)
     if content is None and not message.keys() & {"content", "parts", "message", "toolCalls", "thoughts"}:
-        return Fault("no-message", kind, own)
+        return Fault("no-message", kind, own, lost=holds_text(message))
     role: Role | None = "system" if kind in NOTICES else ROLES_BY_NAME.get(kind)
     if role is None:
         flag("unknown-role", kind)

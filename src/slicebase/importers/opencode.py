@@ -27,6 +27,7 @@ from slicebase.importers.blocks import (
 )
 from slicebase.importers.elements import json_elements
 from slicebase.importers.json_stream import RecordLine
+from slicebase.importers.silence import holds_text
 from slicebase.importers.thread import Fault, NonTurn, SourceRecord, Thread, TurnDraft, read_sessions
 from slicebase.importers.values import Batch, Format, Head, ImportSource, KnownAgents, Options, Read, StarterKey
 
@@ -66,7 +67,7 @@ def _read(source: ImportSource, options: Options) -> Iterator[Batch]:
     def session(value: SourceRecord, line: RecordLine) -> Iterator[Batch]:
         if not _is_session(value):
             builder.record(line.size)
-            builder.skip("unknown-record", line.where, lost="messages" in value)
+            builder.skip("unknown-record", line.where, lost=holds_text(value))
             return
         thread = Thread(builder, as_name(value["info"].get("id")), options.session or source.stem)
         yield from _session(builder, thread, value, line)
@@ -161,7 +162,7 @@ def _build(message: SourceRecord, flag: Flag) -> TurnDraft | NonTurn | Fault:
         flag("unknown-role", name)
     parts = tuple(piece for part in _parts_of(message) if not _is_silent(part) for piece in _parts(part, flag))
     if not parts:
-        return NonTurn("empty message", info.get("id"))
+        return NonTurn("empty message", info.get("id"))  # its parts are of kinds that no model saw
     if info.get("summary") is True:
         role, parts = "system", marked(parts, summary=True)
     return TurnDraft(role or "system", parts, source_id=info.get("id"), time=_created(info))
