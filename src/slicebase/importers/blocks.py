@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from slicebase.core.hashing import canonical, digest
 from slicebase.errors import SlicebaseError
-from slicebase.graph.turn import Part, Role
+from slicebase.graph.turn import SPOKEN, Part, Role
 from slicebase.importers.json_stream import too_deep, too_many_values
 
 Flag = Callable[[str, str], None]  # takes a code of `REASONS` and a detail
@@ -138,6 +138,11 @@ def marked(parts: tuple[Part, ...], **marks: bool) -> tuple[Part, ...]:
     """Returns the parts with the marks (hidden, error, summary) that are true."""
     wanted = {name: True for name, is_so in marks.items() if is_so}
     return tuple(replace(part, **wanted) for part in parts) if wanted else parts
+
+
+def spoken_by(speaker: str | None, part: Part) -> Part:
+    """Returns a part with the name of who speaks, if it is one that is spoken."""
+    return replace(part, name=speaker) if speaker and part.type in SPOKEN else part
 
 
 def only_results(parts: Iterable[Part]) -> bool:

@@ -14,9 +14,7 @@ parts: `name`, or a role that is the name of an agent. Items of the Responses in
 from collections.abc import Iterator
 from typing import Any, Final
 
-from msgspec.structs import replace
-
-from slicebase.graph.turn import SPOKEN, Part
+from slicebase.graph.turn import Part
 from slicebase.importers.batches import BatchBuilder
 from slicebase.importers.blocks import (
     ROLES_BY_NAME,
@@ -27,6 +25,7 @@ from slicebase.importers.blocks import (
     as_text,
     only_results,
     parts_of,
+    spoken_by,
     text_parts,
 )
 from slicebase.importers.elements import json_records
@@ -183,7 +182,7 @@ def _build(message: SourceRecord, flag: Flag) -> TurnDraft | NonTurn | Fault:
     if role is None:
         flag("unknown-role", name)
     speaker = as_name(_first(message, SPEAKERS)) or (name if role is None else None)
-    parts = tuple(_spoken_by(speaker, part) for part in _parts(message, name, flag))
+    parts = tuple(spoken_by(speaker, part) for part in _parts(message, name, flag))
     if role == "user" and only_results(parts):
         role = "tool"
     return TurnDraft(role or "system", parts, own, parent, time=time)
@@ -196,10 +195,6 @@ def _build_agents(message: SourceRecord, flag: Flag) -> TurnDraft | NonTurn | Fa
         return _build(message, flag)
     named = message if _first(message, SPEAKERS) else {**message, "name": role}
     return _build({**named, "role": "assistant"}, flag)
-
-
-def _spoken_by(speaker: str | None, part: Part) -> Part:
-    return replace(part, name=speaker) if speaker and part.type in SPOKEN else part
 
 
 def _parts(message: SourceRecord, role: str, flag: Flag) -> Iterator[Part]:
