@@ -65,6 +65,7 @@ UNREAD: list[tuple[str, str, Any]] = [
     ("gemini", "g.jsonl", {"$set": {"headline": TEXT}}),
     ("gemini", "g.jsonl", {"sessionId": "g", "headline": TEXT}),
     ("gemini", "g.jsonl", {"headline": TEXT}),
+    ("messages", "m.jsonl", {"headline": TEXT}),
     ("chatgpt", "c.jsonl", {"headline": TEXT}),
     ("claude", "c.jsonl", {"headline": TEXT}),
     ("opencode", "o.jsonl", {"headline": TEXT}),

@@ -70,6 +70,7 @@ REASONS: Final[Mapping[str, ReasonCode]] = {
     ),
     "cycle": ReasonCode("repaired", "a parent that descends from its own child was removed"),
     "unknown-content": ReasonCode("flattened", "content of an unknown type was kept as text"),
+    "long-facts": ReasonCode("flattened", "what is said about a session is long; its beginning was kept"),
     "media": ReasonCode("flattened", "media were kept as a pointer"),
     "unreadable": ReasonCode("flattened", "content that is encrypted in the source was kept as a pointer"),
 }
