@@ -39,6 +39,10 @@ ROLES_BY_NAME: Final[dict[str, Role]] = {
 }
 
 
+def no_flag(_reason: str, _detail: str) -> None:
+    """Takes the flags of content that is compared, and not kept."""
+
+
 def parts_of(content: Any, flag: Flag) -> list[Part]:
     """Returns the parts of a message's content: text, one block, or a list of blocks and texts."""
     if isinstance(content, list):

@@ -25,6 +25,7 @@ from slicebase.importers.blocks import (
     as_objects,
     as_text,
     marked,
+    no_flag,
     parts_of,
     text_parts,
 )
@@ -212,9 +213,10 @@ class _Rollout:
 
         Where the summary is empty, that history is the summary, whether it was told before or not.
         """
-        items = (item_content(item, flag) for item in as_objects(payload.get("replacement_history")))
-        history = tuple(part for content in items if content is not None for part in content[1])
         summary = tuple(text_parts(payload.get("message")))
+        given = as_objects(payload.get("replacement_history"))
+        items = (item_content(item, no_flag if summary else flag) for item in given)
+        history = tuple(part for content in items if content is not None for part in content[1])
         if not summary:
             return history
         new = self.told.new(history)

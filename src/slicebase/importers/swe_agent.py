@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 from slicebase.core.times import LATEST
 from slicebase.graph.turn import Part, Role
 from slicebase.importers.batches import BatchBuilder
-from slicebase.importers.blocks import Flag, as_name, as_text, marked, parts_of, text_parts
+from slicebase.importers.blocks import Flag, as_name, as_text, marked, no_flag, parts_of, text_parts
 from slicebase.importers.elements import json_records
 from slicebase.importers.json_stream import RecordLine, fingerprint, without
 from slicebase.importers.silence import holds_text
@@ -174,36 +174,39 @@ class _Reader:
             self.builder.facts(thread.session)["shown_last"] = thread.last
         answers = [entry for entry in messages if _is_answer(entry.value)]
         others = [entry for entry in messages if not _is_answer(entry.value)]
-        for step, end, *said in zip_longest(entries.steps, ends, answers, others):
+        for number, (step, end, *said) in enumerate(zip_longest(entries.steps, ends, answers, others)):
+            known = set(_lines(step.value if step else None))
             for message in (each for each in said if each is not None):
                 self.builder.record(entries.size)
-                yield from self._repeated(thread, message, step, end)
+                yield from self._repeated(thread, message, known, f"{_REPEATED} {number}", end)
 
-    def _repeated(self, thread: Thread, message: _Entry, step: _Entry | None, end: str | None) -> Iterator[Batch]:
+    def _repeated(
+        self, thread: Thread, message: _Entry, known: set[str], name: str, end: str | None
+    ) -> Iterator[Batch]:
         if not isinstance(message.value, dict):
             self.builder.skip("not-object", message.where)
             return
-        known = set(_lines(step.value if step else None))
         more = "\n".join(line for line in _lines({"content": message.value.get("content")}) if line not in known)
         role: Role = "assistant" if _is_answer(message.value) else "system"
-        yield from self._add_aside(thread, message, TurnDraft(role, tuple(text_parts(more)), _REPEATED, None, (end,)))
+        draft = TurnDraft(role, tuple(text_parts(more)), f"{name} {role}", None, (end,))
+        yield from self._add_aside(thread, message, draft, _REPEATED)
 
     def _demonstrate(self, thread: Thread, entry: _Entry) -> Iterator[Batch]:
-        """Adds a demonstration, which the model saw before its task."""
-        text, _ = _content(entry.value.get("content"), _no_flag)
-        yield from self._add_aside(thread, entry, TurnDraft("system", tuple(text_parts(text)), "demonstration"))
+        """Adds a demonstration, which the model saw before its task. It has no position, so its hash is its id."""
+        text, _ = _content(entry.value.get("content"), no_flag)
+        name = f"demonstration {fingerprint(entry.value, ESSENCE).hash}"
+        yield from self._add_aside(thread, entry, TurnDraft("system", tuple(text_parts(text)), name), "demonstration")
 
-    def _add_aside(self, thread: Thread, entry: _Entry, draft: TurnDraft) -> Iterator[Batch]:
-        """Adds a message that has no position. Its hash is its id, with its kind, which the draft has as its id."""
+    def _add_aside(self, thread: Thread, entry: _Entry, draft: TurnDraft, kind: str) -> Iterator[Batch]:
+        """Adds a message that does not count as a position."""
         record, source_hash, _ = fingerprint(entry.value, ESSENCE)
         _, others = _content(record.get("content"), lambda reason, what: self.builder.note(reason, entry.where, what))
         parts = marked((*draft.parts, *others), hidden=True)
         if not parts:
-            self.builder.other(draft.source_id)
+            self.builder.other(kind)
             return
         self.builder.postpone()
-        own = f"{draft.source_id} {source_hash}"
-        yield from thread.add_turn(draft._replace(parts=parts, source_id=own), source_hash, entry.where)
+        yield from thread.add_turn(draft._replace(parts=parts), source_hash, entry.where)
 
     def _admit(self, thread: Thread, entry: _Entry, build: Build) -> Iterator[Batch]:
         if not isinstance(entry.value, dict):
@@ -216,12 +219,8 @@ class _Reader:
 
 def _lines(value: Any) -> list[str]:
     """Returns the lines of what an entry says."""
-    said = [_content(value.get(key), _no_flag)[0] for key in sorted(_CONTENT)] if isinstance(value, dict) else []
+    said = [_content(value.get(key), no_flag)[0] for key in sorted(_CONTENT)] if isinstance(value, dict) else []
     return [line.strip() for text in said for line in text.splitlines() if line.strip(" `")]
-
-
-def _no_flag(_reason: str, _detail: str) -> None:
-    """Takes a flag of content that is read again elsewhere."""
 
 
 def _entries_of(value: SourceRecord, line: RecordLine) -> _Entries:
