@@ -150,6 +150,8 @@ def records_with_text(draw: st.DrawFn, number: int) -> list[dict[str, Any]]:
     where = draw(st.sampled_from(["message", "attachment", "hook", "agent", "queue", "system", "replaced"]))
     bare = without(record(number, number - 1), "message")
     text = draw(texts)
+    if where == "queue":  # a queued text with a slash is a command to the client
+        text = text.lstrip(" /")
     if where == "attachment":
         return [
             {
@@ -181,9 +183,12 @@ def records_with_text(draw: st.DrawFn, number: int) -> list[dict[str, Any]]:
 
 
 def strings(value: Any) -> list[str]:
+    """Returns the texts with the word. What stands under `id` or `type` is a name."""
     if isinstance(value, str):
         return [value] if WORD in value else []
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    if isinstance(value, dict):
+        value = [each for key, each in value.items() if key not in {"id", "type"}]
+    inner = value if isinstance(value, list) else ()
     return [text for each in inner for text in strings(each)]
 
 
