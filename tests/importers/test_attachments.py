@@ -132,7 +132,6 @@ fields = st.sampled_from(
         "new",
         "data",
         "id",
-        "type",
     ]
 )
 values = st.recursive(
@@ -183,11 +182,11 @@ def records_with_text(draw: st.DrawFn, number: int) -> list[dict[str, Any]]:
 
 
 def strings(value: Any) -> list[str]:
-    """Returns the texts with the word. What stands under `id` or `type` is a name."""
+    """Returns the texts with the word. What stands under `id` is a name."""
     if isinstance(value, str):
         return [value] if WORD in value else []
     if isinstance(value, dict):
-        value = [each for key, each in value.items() if key not in {"id", "type"}]
+        value = [each for key, each in value.items() if key != "id"]
     inner = value if isinstance(value, list) else ()
     return [text for each in inner for text in strings(each)]
 
