@@ -202,6 +202,16 @@ def test_a_rule_is_lost_if_the_newest_summary_does_not_have_it_and_belongs_to_th
     assert "Never edit migration 0007 by hand." in {each.text for each in second.items}
 
 
+def test_a_command_that_is_run_again_after_a_compaction_was_lost_in_both() -> None:
+    script = Transcript()
+    for _ in range(2):
+        script.run("make test", "ok")
+        script.summary("They talked.")
+    judged = judge(script.compactions())
+    assert [[each.text for each in loss.items] for loss in judged.losses] == [["make test"], ["make test"]]
+    assert [each.text for each in judged.items] == ["make test"]
+
+
 # Windows of words
 
 

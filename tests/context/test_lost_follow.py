@@ -34,7 +34,8 @@ def test_a_request_is_done_when_it_is_answered_and_a_rule_stays_in_force() -> No
         ("The changelog is written in CHANGES.md.", "done"),
         ("Done.", "done"),
         ("Let me look at the history first.", "open"),
-        ("I could not write to the folder.", "open"),
+        ("I could not write the release notes, the folder is read-only.", "open"),
+        ("Should I write the release notes for version 2 or 3?", "open"),
         (None, "open"),
     ],
 )
@@ -163,6 +164,20 @@ def test_a_task_is_done_when_a_later_message_reports_it_and_an_offer_when_it_is_
     script.say("Added a job that expires old discount codes.")
     script.say("The notes still need to mention the header.")
     assert list(states(script, "task").values()) == ["done", "done", "open"]
+
+
+def test_a_task_of_a_list_is_done_when_a_list_after_the_compaction_says_so() -> None:
+    script, after = Transcript(), Transcript()
+    script.call(
+        "TodoWrite", {"todos": [{"content": "Tag it", "status": "pending"}, {"content": "Ship", "status": "pending"}]}
+    )
+    script.call("TaskCreate", {"subject": "Write the notes"}, "Task #1 created successfully: Write the notes")
+    assert {item.state for item in items(script.turns)} == {"open"}
+    after.call(
+        "TodoWrite", {"todos": [{"content": "Tag it", "status": "completed"}, {"content": "Ship", "status": "pending"}]}
+    )
+    found = {item.text: item.state for item in items(script.turns, after.turns)}
+    assert (found["Tag it"], found["Ship"]) == ("done", "open")
 
 
 # Artefacts

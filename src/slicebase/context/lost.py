@@ -64,10 +64,10 @@ UNKNOWN: Final = "Said by the user, not known whether done"  # the heading of wh
 
 
 class DescribedItem(NamedTuple):
-    """An item, the number of the compaction that decided on it, whether a summary kept it, and its features."""
+    """An item, the numbers of the compactions that decided on it, whether a summary kept it, and its features."""
 
     item: TranscriptItem
-    place: int
+    places: tuple[int, ...]
     kept: bool
     features: Mapping[str, float]
 
@@ -162,16 +162,16 @@ def weigh(
     for each in described:
         parts = parts_of(each.features, weights)
         judged = JudgedItem(each.item, each.kept, sum(parts.values()), parts)
-        needed.append((each.place, judged)) if judged.needed else over.append(each.item)
-    ranked = by_importance(each for _, each in needed)
+        needed.append((each.places, judged)) if judged.needed else over.append(each.item)
     losses = []
     for number, compaction in enumerate(compactions):
-        own = {id(each) for place, each in needed if place == number}
-        lost = tuple(each for each in ranked if id(each) in own)
-        kept = tuple(_each_once(each for place, each in needed if place == number and each.kept))
+        own = [each for places, each in needed if number in places]
+        lost = tuple(by_importance(own))
+        kept = tuple(_each_once(each for each in own if each.kept))
         removed = sum(not _is_mark(turn) for turn in compaction.before)
         losses.append(Loss(compaction.summary[-1], removed, compaction.readable, (*kept, *lost), lost))
-    return JudgedCompactions(losses, tuple(ranked), tuple(over))
+    in_all = losses[0].items if len(losses) == 1 else tuple(by_importance(each for _, each in needed))
+    return JudgedCompactions(losses, in_all, tuple(over))
 
 
 def _is_mark(turn: Turn) -> bool:
@@ -199,7 +199,10 @@ def describe(compactions: Sequence[CompactedTurns], after: Sequence[Turn] = ()) 
         first = places[item.turn]
         shares = [contained(item, summary) for summary in summaries[first:]]
         place, kept = _fate(item, [share >= KEPT_SHARE for share in shares])
-        described.append(DescribedItem(item, first + place, kept, features(item, around, shares[-1])))
+        decided = [first + place]
+        if (origin := places.get(item.first, first)) < first and contained(item, summaries[origin]) < KEPT_SHARE:
+            decided.insert(0, origin)  # what was run again after a compaction was lost in that one, too
+        described.append(DescribedItem(item, tuple(decided), kept, features(item, around, shares[-1])))
     return described
 
 

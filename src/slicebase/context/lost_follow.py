@@ -22,7 +22,7 @@ from msgspec.structs import replace
 from slicebase.context.lost_artefacts import Removals
 from slicebase.context.lost_items import OTHER_LANGUAGE, ItemState, TranscriptItem
 from slicebase.context.lost_output import relied_on
-from slicebase.context.lost_reader import read_items
+from slicebase.context.lost_reader import open_tasks, read_items
 from slicebase.context.lost_requests import Requests
 from slicebase.context.lost_revisions import Revisions
 from slicebase.context.lost_shell import simple_commands
@@ -47,6 +47,7 @@ class _Story:
         self._requests = Requests(to_the_end)
         self._revisions = Revisions(to_the_end, self._requests)
         self._removals = _removals(turns)
+        self._listed = open_tasks(to_the_end)
 
     def state(self, item: TranscriptItem) -> ItemState | None:
         """Returns the new state of an item; None if it stays as it is."""
@@ -65,8 +66,11 @@ class _Story:
         return "done" if state != "done" and self._revisions.is_reported(item, self._end) else state
 
     def _of_task(self, item: TranscriptItem) -> ItemState:
-        answered = item.mark == "offered" and self._requests.next_prompt(item.order) is not None
-        return "done" if answered else self._revisions.state(item, self._end) or "open"
+        if item.mark == "offered" and self._requests.next_prompt(item.order) is not None:
+            return "done"
+        if item.mark not in ("said", "offered", "planned") and item.text not in self._listed:
+            return "done"
+        return self._revisions.state(item, self._end) or "open"
 
 
 def _removals(turns: Sequence[Turn]) -> Removals:

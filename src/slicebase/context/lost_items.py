@@ -45,6 +45,7 @@ class TranscriptItem(Struct, frozen=True):
     form: str = "paragraph"
     above: str = ""  # the heading that it stands under
     result: str | None = None  # the turn with the result of the call
+    first: str = ""  # the turn of the first of repeated actions, if it is another one
     times: int = 1
     # The texts that must all be quoted for a summary to contain the item. Without them, its words decide.
     quotes: tuple[str, ...] = ()
@@ -85,7 +86,8 @@ class FoundItems:
         if before is None:
             self._items[key] = item
         else:
-            self._items[key] = replace(before if lasting else item, times=before.times + 1)
+            kept = before if lasting else replace(item, first=before.first or before.turn)
+            self._items[key] = replace(kept, times=before.times + 1)
         return key
 
     def make_good(self, key: tuple[Any, ...]) -> None:

@@ -139,16 +139,19 @@ _DECIDED: Final = re.compile(
 _DECISIONS_ABOVE: Final = re.compile(r"\b(?:design )?decisions?\b\W*\Z", re.IGNORECASE)
 _OPEN: Final = (
     "todo", "still to do", "still need to", "still needs to", "still have to", "left to do", "remaining work",
-    "for later", "come back to", "follow up", "not done yet", "next step", "next steps", "we need to", "needs to be",
-    "not yet", "remains to", "would need to",
+    "for later", "come back to", "not done yet", "next step", "next steps", "we need to", "needs to be", "not yet",
+    "remains to",
 )  # fmt: skip
 _OFFERED: Final = (
     "would you like", "should i", "do you want", "which approach", "which option", "let me know", "shall i",
     "want me to", "if you want", "if you'd like",
 )  # fmt: skip
 _OPEN_ABOVE: Final = re.compile(
-    r"\b(?:next steps?|to ?do|remaining|recommendations?|my suggestions?|follow-?ups?|action items?)\b:?", re.IGNORECASE
+    r"\b(?:next steps?|to ?dos?|remaining (?:work|tasks?|steps?|items?|issues?)|recommendations?|my suggestions?|"
+    r"follow-?ups?|action items?)\b|^\W*(?:remaining|still open)\W*\Z",
+    re.IGNORECASE,
 )
+_CHECKED: Final = re.compile(r"✅|✓|☑|\[x\]")
 # What the assistant says while it works: it announces the next call, and is over when the call is made.
 _LEAD: Final = (
     r"\W*(?:(?:good|great|perfect|excellent|ok(?:ay)?|right|alright|sure|done|now|first|next|also|and|so|but|then|"
@@ -214,14 +217,19 @@ def is_narration(sentence: str) -> bool:
     return bool(_ANNOUNCES.match(sentence)) or bool(_MAY_ANNOUNCE.match(sentence) and not _CONCLUDES.search(sentence))
 
 
+def denies(sentence: str) -> bool:
+    """Returns whether a sentence says that something was not done, or under which condition."""
+    return _NOT_DONE.search(sentence) is not None
+
+
 def is_report(sentence: str) -> bool:
     """Returns whether a sentence of an answer may say that something was done."""
-    return bool(_REPORTS.search(sentence)) and not _NOT_DONE.search(sentence)
+    return bool(_REPORTS.search(sentence)) and not denies(sentence)
 
 
 def is_change(sentence: str, above: str) -> bool:
     """Returns whether a sentence of the assistant says that something was changed, by its words or its heading."""
-    return bool(_FIXES.search(sentence) or _HEADED_REPORT.search(above)) and not _NOT_DONE.search(sentence)
+    return bool(_FIXES.search(sentence) or _HEADED_REPORT.search(above)) and not denies(sentence)
 
 
 def kind_of_statement(text: str, above: str) -> tuple[LostKind, str]:
@@ -231,6 +239,6 @@ def kind_of_statement(text: str, above: str) -> tuple[LostKind, str]:
         return "decision", "by the assistant"
     if says(text, _OFFERED) or text.rstrip("*_` ").endswith("?"):
         return "task", "offered"
-    if says(text, _OPEN) or _OPEN_ABOVE.search(above):
+    if (says(text, _OPEN) or _OPEN_ABOVE.search(above)) and not _CHECKED.search(text):
         return "task", "said"
     return "finding", "reported" if _REPORTED.match(bare) else "stated"

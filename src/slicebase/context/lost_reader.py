@@ -26,6 +26,7 @@ from slicebase.context.lost_tools import (
     CLIENT_TOOLS,
     PLANNERS,
     REPORTERS,
+    TASK_LISTS,
     TASK_TOOLS,
     TODO_LISTS,
     WRITERS,
@@ -55,6 +56,14 @@ def read_items(turns: Iterable[Turn]) -> list[TranscriptItem]:
     for order, turn in enumerate(turns):
         reader.read(order, turn)
     return reader.close()
+
+
+def open_tasks(turns: Iterable[Turn]) -> frozenset[str]:
+    """Returns the texts of the tasks that the newest list of tasks has open."""
+    reader = _Reader()
+    for order, turn in enumerate(turns):
+        reader.read_tasks(order, turn)
+    return frozenset(item.text for item in reader.close())
 
 
 class _Place(NamedTuple):
@@ -99,6 +108,13 @@ class _Reader:
     def read(self, order: int, turn: Turn) -> None:
         for part, text, place in placed_parts(turn):
             self._part(turn, part, text, _Place(turn.id, order, place))
+
+    def read_tasks(self, order: int, turn: Turn) -> None:
+        """Reads only the calls of tools that keep lists of tasks, and their results."""
+        for part in turn.parts:
+            is_list = part.type == "tool_call" and tool_name(part) in TASK_LISTS
+            if is_list or (part.type == "tool_result" and part.call_id in self._calls):
+                self._part(turn, part, part.text or "", _Place(turn.id, order, 0))
 
     def close(self) -> list[TranscriptItem]:
         for call in self._calls.values():

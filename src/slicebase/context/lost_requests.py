@@ -14,7 +14,7 @@ from typing import Final
 from msgspec import Struct
 
 from slicebase.context.lost_items import ItemState, TranscriptItem
-from slicebase.context.lost_phrases import asks_to_be_told, is_narration, is_report
+from slicebase.context.lost_phrases import asks_to_be_told, denies, is_narration, is_report
 from slicebase.context.lost_speech import INTERRUPTED, said_by_user
 from slicebase.context.lost_words import content_stems, sentences
 from slicebase.graph.turn import Turn
@@ -44,7 +44,8 @@ class Exchange(Struct):
             return False
         if asks_to_be_told(request) or any(map(is_report, told)):
             return True
-        return _share(content_stems(request), content_stems(self.answer)) >= _SHARED
+        said = [each for each in told if not each.endswith("?") and not denies(each)]
+        return _share(content_stems(request), content_stems(" ".join(said))) >= _SHARED
 
 
 def exchanges(turns: Sequence[Turn]) -> list[Exchange]:

@@ -36,9 +36,10 @@ TODO_LISTS: Final[Mapping[str, tuple[str, str]]] = {
     "update_plan": ("plan", "step"),
 }
 TASK_TOOLS: Final = frozenset({"taskcreate", "taskupdate"})
+TASK_LISTS: Final = TASK_TOOLS | TODO_LISTS.keys()
 # An error of one of these is about the use of the tool. An error of a command is about the work.
 CLIENT_TOOLS: Final = (
-    READERS | WRITERS | SEARCHERS | REPORTERS | PLANNERS | ASKERS | TASK_TOOLS | TODO_LISTS.keys()
+    READERS | WRITERS | SEARCHERS | REPORTERS | PLANNERS | ASKERS | TASK_LISTS
     | {"bashoutput", "killshell", "killbash", "skill", "slashcommand"}
     | {"enterplanmode", "tasklist", "taskget", "todoread"}
 )  # fmt: skip
