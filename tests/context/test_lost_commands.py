@@ -30,6 +30,8 @@ CHANGING = [
     'ssh prod "sudo systemctl restart shop"', "python send_mail.py --really", "make deploy", "make stage",
     "docker compose exec db psql -c 'delete from orders'", "npm publish", "rm -rf build", "aws s3 rm s3://b/x",
     "bash scripts/drop_database.sh", "./deploy.sh", "rails db:migrate", "helm upgrade shop .", "make seed",
+    "ssh host 'cat x; rm y'", "bin/rails runner 'User.delete_all'", "celery -A shop purge -f", "redis-cli flushall",
+    "gh api graphql -f query='mutation { x }'", "psql prod < dump.sql", "npx prisma db push", "node scripts/refund.js",
     "sudo env A=1 nice kubectl delete ns shop", "uv run python tools/import.py --force", "git reset --hard HEAD~3",
 ]  # fmt: skip
 

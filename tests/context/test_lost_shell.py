@@ -67,3 +67,4 @@ def test_a_long_word_is_read_once() -> None:
 
 def test_only_whole_words_are_left_out_before_a_command() -> None:
     assert simple_commands("A=1 B=2 undo it") == ("undo it",)
+    assert simple_commands("gh api x -f query='a { b' { c") == ("gh api x -f query='a { b' { c",)

@@ -69,9 +69,9 @@ _OWN_PROGRAM: Final = re.compile(r"(?:\./)?[\w@+-][\w.@+-]*(?:/[\w.@+-]+)+\Z|\./
 _CHANGES: Final = _set(
     "delete destroy drop apply push create post put patch send mail email restart stop deploy redeploy rollout "
     "rollback downgrade down undo publish release upload ship promote remove rm purge wipe truncate reset revoke "
-    "terminate kill migrate stage merge close comment approve notify announce invite pay charge refund provision "
-    "teardown flush prune seed restore sync submit register unregister scale drain cordon trigger dispatch cancel "
-    "revert insert import"
+    "terminate kill migrate stamp stage merge close comment approve notify announce invite pay charge refund "
+    "provision teardown flush prune seed restore sync submit register unregister scale drain cordon trigger "
+    "dispatch cancel revert insert import cleanup sendmail loaddata"
 )
 _INSISTS: Final = re.compile(
     r"\A(?:--?(?:force|yes|really|confirm|no-dry-run|execute|auto-approve|hard|prod|production)|-[yf])(?:=.*)?\Z|"
@@ -178,8 +178,8 @@ def changes_things(command: str) -> bool:
     if program == "git":
         return _subcommand(words) in ("push", "reset", "clean", "rebase", "filter-repo", "filter-branch", "revert")
     if program in ("ssh", "mosh"):
-        rest = _after_host(words)
-        return not rest or not _REMOTE_LOOKS.match(rest)
+        remote = [stage for each in pipelines(_after_host(words)) for stage in each.stages]
+        return not remote or not all(map(_REMOTE_LOOKS.match, remote))
     if program in ("psql", "mysql", "sqlite3", "redis-cli", "mongosh", "mongo", "sqlcmd", "duckdb"):
         return not _SQL_LOOKS.search(command) or bool(_SQL_CHANGES.search(command))
     if program in ("curl", "wget", "http", "httpie", "xh"):
@@ -198,9 +198,9 @@ def _is_look(program: str, words: Sequence[str]) -> bool:
 
 
 def _has_changing_verb(program: str, words: Sequence[str]) -> bool:
-    if any(program in names for names in _PROGRAMS.values()) and program != "alembic":
+    if any(program in names for what, names in _PROGRAMS.items() if what != "call"):
         return False
-    said = [word for word in words if word[:1] not in "'\"" and "=" not in word.lstrip("-")[:20]]
+    said = [word.strip("'\"") for word in words if "=" not in word.lstrip("-")[:20]]
     if program in _RUNNERS:  # their flags are about how they run
         said = [word for word in said if not word.startswith("-")]
         if _target_class(words) == "test":  # other words are names of tests, or further targets

@@ -172,7 +172,7 @@ _CONCLUDES: Final = re.compile(
     r"\b(?:root cause|the (?:issue|problem|bug|cause|reason|culprit) (?:is|was|here)|turns out|because|caused by|"
     r"due to|which means|this means|that means|therefore|that's why|this is why|confirms?|confirmed|rules? out|proves?|"
     r"shows? that|results? in|leads? to|no longer|doesn't|does not|isn't|is not|aren't|are not|can't|cannot|instead of|"
-    r"silently|missing|unless|only (?:when|if|for|in))\b",
+    r"silently|missing|must be|unless|only (?:when|if|for|in))\b",
     re.IGNORECASE,
 )
 _HEADED_REPORT: Final = re.compile(

@@ -7,8 +7,8 @@ from typing import Final, Literal, NamedTuple
 _TRIVIAL: Final = re.compile(
     r"(?:cd|pushd|popd|export|set|unset|source|echo|printf|sleep|wait|true|false|clear|exit|break|done|fi|for|while|if)\b|\.\s|#"
 )
-# From the beginning of a word, and without a way back: the time is linear.
-_LEADING: Final = re.compile(r"(?<!\S)(?:(?:do|then|else|!|\(|\{|[A-Za-z_]\w*+=\S*+)\s++)++")
+# Without a way back: the time is linear.
+_LEADING: Final = re.compile(r"\A(?:(?:do|then|else|!|\(|\{|[A-Za-z_]\w*+=\S*+)\s++)++")
 _TOKEN: Final = re.compile(
     r"""(?P<quoted>'[^']*'|"(?:\\.|[^"\\])*"|\\.)"""
     r"""|(?P<redirected><<<\s*(?:'[^']*'|"[^"]*"|\S+)|<<-?\s*\S+|(?:\d|&)?>{1,2}\s*(?:&\d|[^\s;|&]+))"""
