@@ -57,14 +57,12 @@ def test_a_command_that_changes_something_elsewhere_is_never_needed_again() -> N
 )  # fmt: skip
 def test_no_part_of_a_script_that_is_given_back_changes_something(changing: str, around: str) -> None:
     script = around.format(changing)
-    needed = needed_again(script)
-    assert not needed or not any(changing in script[start:end] for start, end in needed.spans)
+    assert not any(changing in script[each.start : each.end] for each in needed_again(script))
 
 
 def test_of_a_script_only_the_lines_that_are_needed_again_are_kept() -> None:
     def kept(script: str) -> list[str]:
-        found = needed_again(script)
-        return [script[start:end] for start, end in found.spans] if found else []
+        return [script[each.start : each.end] for each in needed_again(script)]
 
     assert kept("cd /repo && make test 2>&1") == ["cd /repo && make test 2>&1"]
     assert kept("rm -rf x\ncd /repo && make test 2>&1\n\n# count\nls | wc -l") == ["make test 2>&1"]

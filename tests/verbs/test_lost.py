@@ -92,9 +92,13 @@ def test_a_created_file_is_rendered_as_its_name_and_a_command_as_its_text(tmp_pa
     script = Transcript()
     script.call("Write", {"file_path": "/repo/tool.py", "content": 'x = "1"\n' * 500}, "File created successfully")
     script.run('go test -run "TestA|TestB" ./...', "ok")
+    script.run("rm -rf data\nmake test\nkubectl delete pod a; ruff check \\\n  src\ngit push", "ok")
+    script.say("Run it like this:\n\n```bash\nmake lint\nterraform destroy\n```")
     script.summary("They talked.")
     with stored(tmp_path, script) as base:
         text = base.lost_context(SESSION, 2000).text
+    assert all(f"```text\n{each}\n```" in text for each in ("make test", "ruff check \\\n  src", "make lint"))
+    assert not any(each in text for each in ("rm -rf", "kubectl", "git push", "terraform"))
     assert "```text\n/repo/tool.py\n```" in text
     assert '```text\ngo test -run "TestA|TestB" ./...\n```' in text
     assert "x = " not in text

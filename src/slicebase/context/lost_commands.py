@@ -114,30 +114,33 @@ _POSTS: Final = re.compile(r"\s(?:(?:-X|--method)[ =]?(?!GET)[A-Z]+|-[fF]\b|--(?
 
 
 class NeededCommand(NamedTuple):
-    """What of a script is needed again: its class, the spans of its lines or pipelines, and its simple commands."""
+    """A line or a pipeline of a script that is needed again: its class, its span, and its simple commands."""
 
     what: CommandClass
-    spans: tuple[tuple[int, int], ...]
+    start: int
+    end: int
     simple: tuple[str, ...]
 
 
-def needed_again(script: str) -> NeededCommand | None:
-    """Returns what of a script is needed again; None if it only looks around, or changes something.
+def needed_again(script: str) -> list[NeededCommand]:
+    """Returns what of a script is needed again; nothing of one that only looks around, or changes something.
 
     It is the complete lines that test, build, check or call. If something in the script changes things, it is only
     the pipelines that are needed.
     """
     found = pipelines(script)
-    classes = [command_class(each) for each in found]
-    known = [(each, what) for each, what in zip(found, classes, strict=True) if what]
-    if not known:
-        return None
-    what = min((what for _, what in known), key=COMMAND_CLASSES.index)
-    simple = tuple(each.first for each, _ in known)
-    if any(changes_things(stage) for each in found for stage in each.stages):
-        return NeededCommand(what, tuple((each.start, each.end) for each, _ in known), simple)
-    lines = dict.fromkeys(_line_around(script, each) for each, _ in known)
-    return NeededCommand(what, tuple(lines), simple)
+    changes = any(changes_things(stage) for each in found for stage in each.stages)
+    spans: dict[tuple[int, int], list[tuple[CommandClass, str]]] = {}
+    for each in found:
+        if what := command_class(each):
+            span = (each.start, each.end) if changes else _line_around(script, each)
+            spans.setdefault(span, []).append((what, each.first))
+    return [
+        NeededCommand(
+            min((what for what, _ in known), key=COMMAND_CLASSES.index), *span, tuple(one for _, one in known)
+        )
+        for span, known in spans.items()
+    ]
 
 
 def _line_around(script: str, pipeline: Pipeline) -> tuple[int, int]:

@@ -52,7 +52,7 @@ _STANDING: Final = re.compile(
     rf"(?:always|never|don't|do not|dont|let's not|avoid|prefer|under no circumstances)\b{_NO_RULE}"
     r"|\b(?:make sure|be sure|remember|want you|need you)\b[^.;]{0,30}?\bto (?:always|never)\b"
     r"|\b(?:must|may|shall) (?:not|never|always)\b|\bmustn't\b|\bshould (?:never|always)\b"
-    r"|\bnot allowed\b|\b(?:from now on|going forward|in (?:the )?future|at all times)\b",
+    r"|\bnot allowed\b|\b(?:from now on|going forward|at all times)\b|\bin (?:the )?future(?=\W*\Z|[,;:])",
     re.IGNORECASE,
 )
 # Here only a verb that orders makes a rule, and after "and" only if the sentence itself is an order: "we always get 0",

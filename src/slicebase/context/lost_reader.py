@@ -85,11 +85,14 @@ class _PendingCall(NamedTuple):
     part: Part
     text: str
 
+    def find(self, text: str) -> tuple[int, int] | None:
+        """Returns the span of a text in the call; lines that are continued are one, as in `command_in`."""
+        start = self.text.replace("\\\n", "  ").find(text)
+        return (self.at.start + start, self.at.start + start + len(text)) if start >= 0 else None
+
     def span_of(self, text: str) -> tuple[int, int]:
         """Returns the span of a text in the call; of the complete call if it stands there in another form."""
-        found = self.text.find(text)
-        start, length = (found, len(text)) if found >= 0 else (0, len(self.text))
-        return self.at.start + start, self.at.start + start + length
+        return self.find(text) or (self.at.start, self.at.start + len(self.text))
 
 
 class _Result(NamedTuple):
@@ -194,13 +197,14 @@ class _Reader:
             if block.form != "code" or not (fence := _SHELL_FENCE.match(block.text)):
                 continue
             script = block.text[fence.end() :].rstrip("`~ \n")
-            if (needed := needed_again(script)) and len(script) <= MOST:
-                start = at.start + block.start + fence.end()
+            place = at.start + block.start + fence.end()
+            for each in needed_again(script) if len(script) <= MOST else ():
                 item = TranscriptItem(
-                    "command", script, needed.what, at.turn, start, start + len(script), at.order, quotes=needed.simple
-                )
-                if not self._found.has(item, *map(_plain, needed.simple)):
-                    self._found.add(item, *map(_plain, needed.simple))
+                    "command", script[each.start : each.end], each.what, at.turn, place + each.start, place + each.end,
+                    at.order, quotes=each.simple,
+                )  # fmt: skip
+                if not self._found.has(item, *map(_plain, each.simple)):
+                    self._found.add(item, *map(_plain, each.simple))
 
     def _artefacts(self, text: str, at: _Place, source: str = "") -> None:
         for each in artefacts_in(text, source):
@@ -240,19 +244,20 @@ class _Reader:
         simple = simple_commands(command)
         needed = needed_again(command)
         output = result.text if result else ""
-        tested = needed is not None and needed.what == "test" and how_tests_ended(output) == "failed"
+        tested = any(each.what == "test" for each in needed) and how_tests_ended(output) == "failed"
         failed = result is not None and (result.failed or tested)
-        if needed:
-            words = "\n".join(command[start:end] for start, end in needed.spans)
-            start, end = call.span_of(words)
+        for each in needed:
+            words = command[each.start : each.end]
+            if (span := call.find(words)) is None:
+                continue  # the complete call may contain what changes things
             state: ItemState = "unfinished" if result is None else "failed" if failed else "standing"
             item = TranscriptItem(
-                "command", words, needed.what, call.at.turn, start, end, call.at.order, state,
-                "output", result=result.at.turn if result else None, quotes=needed.simple,
+                "command", words, each.what, call.at.turn, *span, call.at.order, state,
+                "output", result=result.at.turn if result else None, quotes=each.simple,
             )  # fmt: skip
-            key = self._found.add(item, *map(_plain, needed.simple))
+            key = self._found.add(item, *map(_plain, each.simple))
             if failed:
-                self._failed.setdefault(("all", needed.what), []).append(key)
+                self._failed.setdefault(("all", each.what), []).append(key)
         if result and not failed:
             self._artefacts(output[:4000], result.at, " && ".join(simple))
         if result and simple and not _only_looks(simple):
@@ -348,14 +353,13 @@ def _only_looks(simple: Iterable[str]) -> bool:
     return all(_LOOKING.match(each) for each in simple)
 
 
-def _families(needed: NeededCommand | None) -> list[tuple[str, ...]]:
-    """Returns what the success of a command makes good besides itself: all of its class; tests also what they build.
+def _families(needed: Iterable[NeededCommand]) -> list[tuple[str, ...]]:
+    """Returns what the success of commands makes good besides itself: all of their class; tests also what they build.
 
     A few tests say nothing about the others.
     """
-    if needed is None or needed.what == "call" or any(map(is_narrow, needed.simple)):
-        return []
-    return [("all", needed.what), *([("all", "build")] if needed.what == "test" else ())]
+    whole = {each.what for each in needed if each.what != "call" and not any(map(is_narrow, each.simple))}
+    return [("all", what) for what in sorted(whole | ({"build"} if "test" in whole else set()))]
 
 
 def _plain(command: str) -> str:
