@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from msgspec.structs import replace
 
-from slicebase.graph.turn import Edge
+from slicebase.graph.turn import TREE_EDGES, Edge
 from slicebase.history.shared_ids import with_own_ids
 from slicebase.importers.values import Batch, ImportReport, Note
 from slicebase.truth.truth import Truth
@@ -44,6 +44,7 @@ class Account:
         self.branches = 0
         self.continues = 0
         self.waiting = 0
+        self.orphans: list[tuple[str, str]] = []  # turns whose parent was not stored when they were, with that parent
         self.joined = 0
         # By session that the inputs do not name, and by turn: the hashes of its records.
         self.unnamed: dict[str, dict[str, set[str]]] = {}
@@ -79,6 +80,7 @@ class Account:
         """Adds what the account of one input says."""
         self.report.include(part.report)
         self.conflicts += part.conflicts
+        self.orphans += part.orphans
         for name in ("added", "known", "edges", "branches", "continues", "waiting", "joined"):
             setattr(self, name, getattr(self, name) + getattr(part, name))
 
@@ -124,6 +126,7 @@ def store_batches(
     for batch in (with_own_ids(truth, each) for each in batches):
         added = truth.turns.add(batch.session, batch.turns, annotate) if batch.session else AddedTurns()
         account.add(batch, added, name)
+        account.orphans += _orphans(truth, added) if added.waiting else ()
         waiting[:] = _link(truth, account, [*waiting, *batch.links])
         _link_restated(truth, account, [edge for edge in added.restated if edge.child not in batch.assumed])
 
@@ -146,3 +149,17 @@ def _link_restated(truth: Truth, account: Account, edges: list[Edge]) -> None:
         linked = truth.turns.link(edges)
         account.edges += linked.edges
         account.continues += linked.continues
+
+
+def _orphans(truth: Truth, added: AddedTurns) -> list[tuple[str, str]]:
+    named = [(turn.id, turn.tree_parent) for turn in added.turns if turn.tree_parent]
+    stored = truth.turns.find({parent for _, parent in named if parent})
+    return [(child, parent) for child, parent in named if parent and parent not in stored]
+
+
+def report_orphans(truth: Truth, account: Account) -> None:
+    """Reports turns whose parent is still not stored: they go on from the turn before them in their session."""
+    for child, parent in account.orphans:
+        above = {each for each, kind in truth.turns.parents_of(child) if kind in TREE_EDGES}
+        if truth.turns.get(child).seq > 1 and not truth.turns.find(above):
+            account.report.note(Note("repaired", "missing-parent", f"turn:{child}", parent))

@@ -13,7 +13,7 @@ from slicebase.errors import SlicebaseError, Where
 from slicebase.graph.graph_file import GraphFile, read_graph
 from slicebase.graph.record import AnnotationRecord, annotation_records
 from slicebase.graph.turn import Annotation, Edge, Session, Turn
-from slicebase.history.account import Account
+from slicebase.history.account import Account, report_orphans
 from slicebase.history.annotate import Annotator
 from slicebase.history.inputs import Input
 from slicebase.history.namesakes import INPUT_FAULTS, store_input
@@ -86,6 +86,7 @@ def _import_conversations(work: ImportWork, given: list[Input]) -> None:
         for each in recognised:
             _import_conversation(work, each, map(run.joined, batches_of(each)), waiting)
     account.waiting += len(waiting)
+    report_orphans(work.truth, account)
 
 
 def _import_conversation(

@@ -67,6 +67,9 @@ REASONS: Final[Mapping[str, ReasonCode]] = {
     "compacted-parent": ReasonCode(
         "repaired", "the record names the turn before a compaction as its parent; the summary was used"
     ),
+    "missing-parent": ReasonCode(
+        "repaired", "the parent of the record is not stored; its turn goes on from the turn before it"
+    ),
     "cycle": ReasonCode("repaired", "a parent that descends from its own child was removed"),
     "unknown-content": ReasonCode("flattened", "content of an unknown type was kept as text"),
     "media": ReasonCode("flattened", "media were kept as a pointer"),
