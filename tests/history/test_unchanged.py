@@ -18,6 +18,7 @@ from slicebase.history.readers import BatchesOf, Recognised
 from slicebase.history.unchanged import NAME
 from tests.importers.reading import jsonl
 from tests.importers.test_claude_code import SESSION, record, uuid
+from tests.importers.test_queued import operation
 from tests.importers.test_subagents import MAIN, STEPS
 
 
@@ -168,6 +169,16 @@ def test_a_file_with_a_time_in_the_future_is_not_read_each_time(base: Slicebase,
     os.utime(folder / f"{SESSION}.jsonl", (4_000_000_000, 4_000_000_000))
     base.import_([folder])
     assert base.import_([folder]).unchanged == 2
+
+
+def test_a_file_in_which_something_is_open_is_read_until_it_is_decided(base: Slicebase, folder: Path) -> None:
+    path = folder / f"{SESSION}.jsonl"
+    queued = [operation("enqueue", content="look"), operation("remove")]
+    path.write_bytes(jsonl([record(1, None), *queued]))
+    assert base.import_([path]).added == 1
+    assert base.import_([path]).unchanged == 0
+    os.utime(path, (1_700_000_000, 1_700_000_000))  # it has not grown for long
+    assert (base.import_([path]).added, base.import_([path]).unchanged) == (1, 1)
 
 
 def test_what_left_something_out_and_what_may_still_change_is_read_again(

@@ -14,6 +14,7 @@ from slicebase.graph.graph_file import GraphFile, read_graph
 from slicebase.graph.record import AnnotationRecord, annotation_records
 from slicebase.graph.turn import Annotation, Edge, Session, Turn
 from slicebase.history.account import Account, report_orphans
+from slicebase.history.agents import link_agents
 from slicebase.history.annotate import Annotator
 from slicebase.history.inputs import Input
 from slicebase.history.namesakes import INPUT_FAULTS, store_input
@@ -76,8 +77,6 @@ def _import_conversations(work: ImportWork, given: list[Input]) -> None:
     unchanged = seen.unchanged(given) if seen else {}
     for name, entry in unchanged.items():
         enter(entry, account, name)
-        for known in entry.agents:
-            run.join(known)  # the links between files that did not change are stored
     changed = [each for each in given if each.name not in unchanged]
     # Before the first byte is read, here or in another process: what is written from now on is for the next import.
     begun = {each.name: seen.begin(each) for each in changed} if seen else {}
@@ -89,6 +88,7 @@ def _import_conversations(work: ImportWork, given: list[Input]) -> None:
             batches = map(run.joined, batches_of(each))
             _import_conversation(work, each, batches, waiting, begun.get(each.input.name))
     account.waiting += len(waiting)
+    link_agents(work.truth, account, run.agents.known)
     report_orphans(work.truth, account)
 
 

@@ -29,6 +29,7 @@ _CHUNK = 1 << 20
 # The endings that a folder or a zip is searched for; a file that the user names may have any ending.
 _ENDINGS = (".json", ".jsonl", ".slice", ".traj")
 _STORE = "opencode.db"
+QUIET = 60  # seconds without a change, after which a file does not count as one that grows
 _DAY = 24 * 60 * 60
 
 

@@ -20,7 +20,7 @@ from typing import IO, Final, NamedTuple
 
 import msgspec
 
-from slicebase.history.inputs import Input, file_chunks
+from slicebase.history.inputs import QUIET, Input, file_chunks, is_recent
 from slicebase.importers.formats import FORMATS, read_source
 from slicebase.importers.values import Batch, Format, ImportSource, Options
 
@@ -79,7 +79,15 @@ def _read_here(each: Recognised, options: Options, progress: FileProgress) -> It
             progress(name, len(chunk))
             yield chunk
 
-    return read_source(ImportSource(name, chunks()), each.format, options)
+    file = each.input.file if not each.input.member else None
+    return read_source(ImportSource(name, chunks(), file is not None and _is_growing(file)), each.format, options)
+
+
+def _is_growing(path: Path) -> bool:
+    try:
+        return is_recent(path.stat().st_mtime_ns, QUIET)
+    except OSError:  # the error is raised where the file is read
+        return False
 
 
 def _read_ahead(
@@ -199,7 +207,7 @@ def _frames(name: str, path: Path, known: Format, options: Options) -> Iterator[
             read += len(chunk)
             yield chunk
 
-    for batch in read_source(ImportSource(name, chunks()), known, options):
+    for batch in read_source(ImportSource(name, chunks(), _is_growing(path)), known, options):
         yield read, msgspec.msgpack.encode(batch)
         read = 0
     yield read, None

@@ -25,7 +25,7 @@ from slicebase import __version__
 from slicebase.core.hashing import digest_of, raw_digest
 from slicebase.errors import SlicebaseError
 from slicebase.history.inputs import Input, is_recent
-from slicebase.importers.values import Batch, KnownAgents, Options
+from slicebase.importers.values import Batch, Options
 from slicebase.truth.chains import LOG, Chain, ChainHead, head_of, unlogged
 from slicebase.truth.truth import Truth
 from slicebase.workspace.atomic import own_temporary, read_bytes, write_bytes
@@ -63,7 +63,7 @@ class SeenInput(msgspec.Struct):
     turns: int = 0
     others: dict[str, int] = {}
     sessions: set[str] = set()  # to which it gave turns
-    agents: list[KnownAgents] = []  # what it says about agents of other files
+    is_open: bool = False  # something in it is decided only when it does not grow any more
 
 
 class _Kept(msgspec.Struct):
@@ -101,7 +101,7 @@ class SeenInputs:
 
     def keep(self, each: Input, seen: SeenInput) -> None:
         """Keeps an entry, if all of the input is stored, and it did not change while it was read."""
-        if stamp_of(each) == seen.stamp:
+        if not seen.is_open and stamp_of(each) == seen.stamp:
             self._new[_place(each)] = seen
 
     def save(self) -> None:
@@ -153,14 +153,13 @@ def enter(seen: SeenInput, account: "Account", name: str) -> None:
 
 def count(seen: SeenInput, batch: Batch) -> None:
     """Adds a batch to the entry of the input that is read."""
+    seen.is_open |= batch.is_open
     seen.records += batch.records
     seen.turns += len(batch.turns)
     for kind, number in batch.others.items():
         seen.others[kind] = seen.others.get(kind, 0) + number
     if batch.session is not None and batch.turns:
         seen.sessions.add(batch.session.id)
-    if batch.agents is not None:
-        seen.agents.append(batch.agents)
 
 
 def stamp_of(each: Input) -> FileStamp | None:

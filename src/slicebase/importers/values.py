@@ -86,10 +86,11 @@ class Options(NamedTuple):
 
 
 class ImportSource(NamedTuple):
-    """One input: its name as reports show it (`export.zip!conversations.json`), and its bytes."""
+    """One input: its name as reports show it (`export.zip!conversations.json`), its bytes, and whether it may grow."""
 
     name: str
     chunks: Iterable[bytes]
+    is_growing: bool = False  # it was written just now: more may follow
 
     @property
     def stem(self) -> str:
@@ -111,7 +112,7 @@ class Note(Struct, frozen=True):
     lost: bool = False  # message content was left out
 
 
-StarterKey = tuple[str, ...]  # names an agent, its run, or its prompt
+StarterKey = tuple[str, str, str]  # what an agent is known by, its session, and the digest of its id, run or prompt
 
 
 class KnownAgents(NamedTuple):
@@ -119,6 +120,7 @@ class KnownAgents(NamedTuple):
 
     starters: list[tuple[StarterKey, str]]
     waiting: list[tuple[StarterKey, list[str]]]
+    linked: tuple[StarterKey, ...] = ()  # the starters whose agents were found
 
 
 class Batch(Struct, frozen=True):
@@ -138,6 +140,7 @@ class Batch(Struct, frozen=True):
     redacted: dict[str, int] = {}  # secrets replaced, by label
     unnamed: bool = False  # the source does not name the session: it is named after the file, or by the user
     agents: KnownAgents | None = None  # at the end of a file, what it says about agents of other files
+    is_open: bool = False  # at the end of a file that grows: something in it is not decided
     assumed: frozenset[str] = frozenset()  # turns whose records name no parent: theirs are the turns before them
 
 
