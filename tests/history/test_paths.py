@@ -55,6 +55,12 @@ def test_a_reference_to_another_turn_is_not_followed(truth: Truth) -> None:
     assert seen(truth) == ids(0, 1, 2)
 
 
+def test_a_turn_beside_the_others_is_not_the_end_of_a_path(truth: Truth) -> None:
+    aside = replace(node(2, None, "system"), parents=(Parent(name(1), "reference"),))
+    store(truth, [node(0, None), node(1, 0, "assistant"), aside])
+    assert seen(truth) == ids(0, 1)
+
+
 def test_the_other_calls_of_a_message_and_their_results_were_seen_as_they_were_written(truth: Truth) -> None:
     store(truth, [node(0, None), *parallel(1, 0)])
     assert seen(truth) == ids(0, 1, 2, 3, 4, 5)

@@ -100,8 +100,10 @@ class Paths:
                     ahead.append((child, _BELOW[child.role]))
 
     def _newest_leaf(self, turns: Sequence[Turn]) -> Turn:
-        inner = {parent.id for turn in turns for parent in turn.parents} | self._children.keys()
-        leaves = [turn for turn in turns if turn.id not in inner] or turns
+        """Returns the newest turn without children. One that only refers to another is beside all paths."""
+        inner = {parent for turn in turns for parent in self._stated(turn)} | self._children.keys()
+        asides = {turn.id for turn in turns if turn.parents and not self._stated(turn)}
+        leaves = [turn for turn in turns if turn.id not in inner | asides] or turns
         return max(leaves, key=lambda turn: (turn.time, turn.id))
 
     def _parent(self, turn: Turn) -> str | None:

@@ -20,7 +20,7 @@ from typing import IO, Final, NamedTuple
 
 import msgspec
 
-from slicebase.history.inputs import QUIET, Input, file_chunks, is_recent
+from slicebase.history.inputs import Input, file_chunks, is_recent
 from slicebase.importers.formats import FORMATS, read_source
 from slicebase.importers.values import Batch, Format, ImportSource, Options
 
@@ -29,6 +29,7 @@ FileProgress = Callable[[str, int], None]  # an input's name, and how many of it
 LEAST_BYTES: Final = 64 << 20  # for less, starting a process takes longer than it saves
 _MOST_PROCESSES: Final = 4
 _AHEAD: Final = 8  # batches that are read ahead of a process
+_GROWS: Final = 60  # seconds after the last change of a file in which more may follow
 _FRAME: Final = struct.Struct("<qqq")  # the file's number, the size of a batch, the bytes that were read for it
 _END: Final = -1  # instead of a size: the file is complete
 _batch = msgspec.msgpack.Decoder(Batch)
@@ -85,7 +86,7 @@ def _read_here(each: Recognised, options: Options, progress: FileProgress) -> It
 
 def _is_growing(path: Path) -> bool:
     try:
-        return is_recent(path.stat().st_mtime_ns, QUIET)
+        return is_recent(path.stat().st_mtime_ns, _GROWS)
     except OSError:  # the error is raised where the file is read
         return False
 

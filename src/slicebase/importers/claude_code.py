@@ -24,16 +24,20 @@ from slicebase.importers.boundaries import Boundaries, BoundaryState
 from slicebase.importers.claude_records import (
     BOUNDARY,
     NO_TURNS,
+    SILENT,
+    agent_of,
     content_of,
     essence,
+    is_aside,
     is_record,
-    message_of_agent,
     other_kind,
+    record_inside,
 )
-from slicebase.importers.elements import first_values, json_records
+from slicebase.importers.elements import json_records
 from slicebase.importers.json_stream import RecordLine, json_lines
 from slicebase.importers.parents import LinksState, ParentLinks
 from slicebase.importers.queued import Departure, MessageQueue, QueueState
+from slicebase.importers.silence import holds_text, settle, without_turn
 from slicebase.importers.subagents import SUBAGENT, AgentCalls, Agents, agent_key, base_of
 from slicebase.importers.thread import (
     LAST,
@@ -48,15 +52,15 @@ from slicebase.importers.thread import (
 )
 from slicebase.importers.times import SourceClock, start_of
 from slicebase.importers.titles import Titles, TitleState
-from slicebase.importers.values import Batch, Format, ImportSource, KnownAgents, Options, Read, StarterKey
+from slicebase.importers.values import Batch, Format, Head, ImportSource, KnownAgents, Options, Read, StarterKey
 
 NAME: Final = "claude-code"
 
 FACTS: Final = {"cwd": "cwd", "gitBranch": "git_branch", "version": "version", "agentId": "agent"}
 
 
-def sniff(head: bytes, name: str) -> bool:
-    return any(map(is_record, first_values(head, name, 20)))
+def sniff(head: Head) -> bool:
+    return any(map(is_record, head.records))
 
 
 def start(options: Options) -> Read:
@@ -203,13 +207,14 @@ class Transcript:
         self.titles.read(record, as_name(record.get("sessionId")) or self.session)
         self._read_progress(record)
         thread = self._thread(self._session_of(record))
-        other = NonTurn(other_kind(record), record.get("uuid"), record.get("parentUuid"))
-        inner = message_of_agent(record)
+        own, parent = record.get("uuid"), record.get("parentUuid")
+        inner = record_inside(record)
         if inner is None:
-            thread.add_non_turn(other)
-        else:
-            thread.bridge(other)
-            yield from self._admit(inner, where)
+            settle(thread, without_turn(other_kind(record), record, SILENT, source_id=own, parent=parent), where)
+            return
+        if inner.get("uuid") != own:
+            thread.bridge(NonTurn(other_kind(record), own, parent))
+        yield from self._admit(inner, where)
 
     def _admit(self, record: SourceRecord, where: str) -> Iterator[Batch]:
         thread = self._thread(self._session_of(record))
@@ -227,6 +232,8 @@ class Transcript:
         )
         if admitted is not None and admitted.is_new:
             self._remember(thread, admitted, before)
+        if is_aside(record):
+            thread.last = before
 
     def _drafted(self, thread: Thread, record: SourceRecord, flag: Flag, where: str) -> TurnDraft | NonTurn | Fault:
         content = content_of(record, flag)
@@ -237,16 +244,15 @@ class Transcript:
             kind = record.get("type")
             if kind in ("user", "assistant"):
                 return Fault("no-message", source_id=own, parent=parent)
-            lost = "message" in record or "content" in record
-            return Fault("unknown-record", str(kind), own, parent, lost=lost)
+            return Fault("unknown-record", str(kind), own, parent, lost=holds_text(record))
         if not as_name(record.get("sessionId")):
             self.builder.note("no-session", where)
             if thread.last is None:
                 self.builder.unnamed.add(thread.session)
         role, parts = content
-        is_assumed = "parentUuid" not in record and record.get("isSidechain") is True
+        is_assumed = "parentUuid" not in record and record.get("isSidechain") is True and not is_aside(record)
         above: Any = LAST if is_assumed else self._above(thread, record, where)
-        named = as_name(record.get("sourceToolAssistantUUID"))
+        named = thread.last if is_aside(record) else as_name(record.get("sourceToolAssistantUUID"))
         references = (named,) if named and not self._called_in(parts) else ()
         return TurnDraft(role, parts, own, above, references, record.get("timestamp"), is_assumed=is_assumed)
 
@@ -331,9 +337,7 @@ class Transcript:
         return keys + [agent_key("prompt", base, part.text) for part in draft.parts[:1] if part.text]
 
     def _read_progress(self, record: SourceRecord) -> None:
-        data = record.get("data")
-        agent = as_name(data.get("agentId")) if record["type"] == "progress" and isinstance(data, dict) else None
-        call = as_name(record.get("parentToolUseID"))
+        agent, call = agent_of(record), as_name(record.get("parentToolUseID"))
         if agent and call in self.calls:
             self._link(self.agents.progressed(agent, call, self.calls[call], self._base(record)))
 
