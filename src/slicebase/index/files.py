@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from stat import S_ISREG
-from typing import Protocol, TypeVar
+from typing import Final, Protocol, TypeVar
 
 import apsw
 
@@ -21,6 +21,9 @@ from slicebase.workspace.boundary import cannot_read
 from slicebase.workspace.workspace import Workspace, create_local_folder
 
 _Answer = TypeVar("_Answer")
+
+# What tells an index from another one: a new one after damage, or one in memory.
+_STATE: Final = "SELECT length(listing), length(notes), cleaned, (SELECT count(*) FROM files) FROM state"
 
 
 class Cleaning(Protocol):
@@ -43,32 +46,31 @@ class FileIndex:
         self.progress = progress
         self.database = Disposable(workspace.files, FILES_LAYOUT)
         self.unreadable = 0  # files that could not be read at the last query
-        self._was_asked = False
+        self._known: object = None  # the state of the index at the last query
 
     def ask(self, question: Callable[[apsw.Connection], _Answer]) -> _Answer:
         """Updates the index, calls `question` with a connection to it, and returns the result."""
-
-        def with_current_files(connection: apsw.Connection) -> _Answer:
-            self._bring_up_to_date(connection)
-            with reading(connection):
-                self.unreadable = connection.execute("SELECT count(*) FROM files WHERE problem IS NOT NULL").get
-                return question(connection)
-
-        if not self.database.path.exists():
-            with suppress(SlicebaseError):  # where nothing can be written, the index is built in memory
-                create_local_folder(self._root)
-        answer = self.database.ask(with_current_files)
-        self._was_asked = True
-        return answer
+        return self._ask(question, is_known=lambda connection: False)
 
     def ask_again(self, question: Callable[[apsw.Connection], _Answer]) -> _Answer:
         """Asks about what the last query has found, without a new look at the folder, which takes longer."""
+        return self._ask(question, is_known=lambda connection: connection.execute(_STATE).get == self._known)
 
-        def with_known_files(connection: apsw.Connection) -> _Answer:
+    def _ask(
+        self, question: Callable[[apsw.Connection], _Answer], is_known: Callable[[apsw.Connection], bool]
+    ) -> _Answer:
+        def with_current_files(connection: apsw.Connection) -> _Answer:
+            if not is_known(connection):
+                self._bring_up_to_date(connection)
             with reading(connection):
+                self._known = connection.execute(_STATE).get
+                self.unreadable = connection.execute("SELECT count(*) FROM files WHERE problem IS NOT NULL").get
                 return question(connection)
 
-        return self.database.ask(with_known_files) if self._was_asked else self.ask(question)
+        if not self.database.exists():
+            with suppress(SlicebaseError):  # where nothing can be written, the index is built in memory
+                create_local_folder(self._root)
+        return self.database.ask(with_current_files)
 
     def _bring_up_to_date(self, connection: apsw.Connection) -> None:
         known, notes, cleaned = connection.execute("SELECT listing, notes, cleaned FROM state").get
