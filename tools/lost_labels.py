@@ -19,7 +19,7 @@ from slicebase.context.lost_items import TranscriptItem
 from slicebase.context.lost_shell import simple_commands
 from slicebase.graph.contents import readable_text
 from slicebase.graph.turn import Turn
-from slicebase.history.compactions import compacted_sessions, compactions, turns_since
+from slicebase.history.compactions import compacted_sessions, compactions
 from slicebase.history.imports import import_inputs
 from slicebase.history.inputs import inputs
 from slicebase.importers.values import Options
@@ -76,8 +76,8 @@ def corpus(*, only_labelled: bool = False) -> Corpus | None:
     read = [Label(each["session"], each["kind"], each["quote"], each["in_summary"], each["worth"]) for each in labels]
     found = []
     for session in sorted(compacted_sessions(base.truth)):
-        removed = compactions(base.truth, session)
-        following = [*(each.before for each in removed[1:]), turns_since(base.truth, session, removed[-1])]
+        removed, since = compactions(base.truth, session)
+        following = [*(each.before for each in removed[1:]), since]
         for number, (turns, after) in enumerate(zip(removed, following, strict=True)):
             own = [label for label in read if label.session == session] if number == 0 else []
             found.append(Compaction(session, turns, list(after), own))

@@ -151,7 +151,7 @@ def judge(compactions: Sequence[CompactedTurns], after: Sequence[Turn] = ()) -> 
     What the newest summary contains is kept. What may be acted on is also kept if any later summary mentions it. All
     else was lost in the compaction after which no summary has it.
     """
-    return weigh(compactions, describe(compactions, after), WEIGHTS)
+    return weigh(compactions, describe(compactions, after) if compactions else (), WEIGHTS)
 
 
 def weigh(

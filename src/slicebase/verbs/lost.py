@@ -30,11 +30,11 @@ from slicebase.errors import SlicebaseError
 from slicebase.graph.contents import readable_text
 from slicebase.graph.record import TurnRecord
 from slicebase.graph.turn import Turn
-from slicebase.history.compactions import compacted_sessions, compactions, turns_since
+from slicebase.history.compactions import compacted_sessions, compactions
 from slicebase.history.imports import ImportProgress
 from slicebase.index.narrow import TurnFilters
 from slicebase.index.turns import TurnIndex
-from slicebase.index.upkeep import update_turn_index
+from slicebase.index.upkeep import ask_turns
 from slicebase.runs.records import Span
 from slicebase.truth.truth import Truth
 from slicebase.verbs.contexts import check_tokens
@@ -92,18 +92,12 @@ def lost(parts: Parts, session: str | None = None, *, prompt: str | None = None)
     """Judges the compactions of a session; by default, of the session that was compacted last."""
     asked = None if prompt is None else parts.surroundings.redaction.text(_checked(prompt))
     name = _session(parts, session)
-    removed = compactions(parts.truth, name) if name is not None else []
-    if name is None or not removed:
+    removed, since = compactions(parts.truth, name) if name is not None else ([], [])
+    if not removed:
         return Losses(name, [])
-    judged = _judged(parts, name, removed)
+    judged = judge(removed, since)
     wanted = [] if asked is None else _for_prompt(parts.truth, parts.turn_index, asked, removed, judged)
     return Losses(name, judged.losses, judged.items, wanted)
-
-
-def _judged(parts: Parts, session: str, removed: Sequence[CompactedTurns]) -> JudgedCompactions:
-    if not removed:
-        return JudgedCompactions([], (), ())
-    return judge(removed, turns_since(parts.truth, session, removed[-1]))
 
 
 def _session(parts: Parts, session: str | None) -> str | None:
@@ -113,7 +107,7 @@ def _session(parts: Parts, session: str | None) -> str | None:
 def was_compacted(parts: Parts, session: str | None) -> bool:
     """Returns whether a session was compacted; by default, whether any was."""
     name = _session(parts, session)
-    return name is not None and bool(compactions(parts.truth, name))
+    return name is not None and bool(compactions(parts.truth, name).compactions)
 
 
 def lost_everywhere(parts: Parts) -> list[Losses]:
@@ -137,12 +131,12 @@ def compacted_in(parts: Parts, paths: Iterable[Path], progress: ImportProgress) 
 def lost_cost(parts: Parts, session: str | None = None) -> list[Cost]:
     """Returns what was looked up again after each compaction of a session; by default, of the one compacted last."""
     name = _session(parts, session)
-    removed = compactions(parts.truth, name) if name is not None else []
-    if name is None or not removed:
+    if name is None:
         return []
-    following = [each.before for each in removed[1:]]
+    removed, since = compactions(parts.truth, name)
+    following = [*(each.before for each in removed[1:]), since]
     costs = []
-    for each, after in zip(removed, [*following, turns_since(parts.truth, name, removed[-1])], strict=True):
+    for each, after in zip(removed, following[: len(removed)], strict=True):
         found = repeated(each.before, each.said, after)
         named = tuple(again for again in found if again.in_summary)
         costs.append(Cost(name, each.summary[-1], tuple(again for again in found if not again.in_summary), named))
@@ -169,8 +163,8 @@ def lost_context(
         name = _session(parts, session)
         if name is None:
             raise SlicebaseError("no-session", "no stored session was compacted", hint="`lost` returns an empty result")
-        removed = compactions(parts.truth, name)
-        judged = _judged(parts, name, removed)
+        removed, since = compactions(parts.truth, name)
+        judged = judge(removed, since)
         return render_lost(parts.truth, parts.turn_index, name, removed, judged, tokens, moment, asked)
 
     return built(parts, build, record=record)
@@ -258,13 +252,12 @@ def _for_prompt(
     wanted = TurnFilters(sessions=sessions)
 
     def asked() -> AskedTurns:
-        update_turn_index(index, truth)
         question = analyse(prompt, index.words(prompt))
         figures = index.figures(question, wanted)
         scores = {each.turn: each.score for each in rank(question, figures, CONSIDERED) if each.turn in turns}
         return AskedTurns(scores, _worth_of_words(index, question, figures))
 
-    return for_prompt(index.retried(asked), turns.values(), removed[-1].said, judged, _MOST)
+    return for_prompt(ask_turns(index, truth, asked), turns.values(), removed[-1].said, judged, _MOST)
 
 
 def _worth_of_words(index: TurnIndex, question: Question, figures: Figures) -> Callable[[str], int]:
