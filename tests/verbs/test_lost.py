@@ -126,3 +126,20 @@ def test_a_session_that_was_never_compacted_has_an_empty_context(tmp_path: Path)
     with stored(tmp_path, script) as base:
         assert not base.lost(SESSION)
         assert not base.lost_context(SESSION, 500, prompt="push").pieces
+
+
+def test_a_context_tells_rules_from_requests_and_from_what_cannot_be_judged(tmp_path: Path) -> None:
+    script = Transcript()
+    script.user("Never push to main.")
+    script.say("Understood.")
+    script.user("Bitte niemals direkt auf main pushen, immer eine Branch.")
+    script.say("OK.")
+    script.user("Add a test for the reader.")
+    script.summary("They talked.")
+    with stored(tmp_path, script) as base:
+        parts = base.lost_context(SESSION, 2000).text.split("\n## ")[1:]
+    assert [(part.splitlines()[0], part.splitlines()[5]) for part in parts] == [
+        ("Constraints", "Never push to main."),
+        ("Open tasks", "Add a test for the reader."),
+        ("Said by the user, not known whether done", "Bitte niemals direkt auf main pushen, immer eine Branch."),
+    ]

@@ -60,7 +60,7 @@ TABLE: Final[Mapping[LostKind, KindNames]] = {
 }
 
 
-UNKNOWN: Final = "Said by the user, not known whether done"  # the heading of what these rules cannot judge
+_UNKNOWN: Final = "Said by the user, not known whether done"  # the heading of what these rules cannot judge
 
 
 class DescribedItem(NamedTuple):
@@ -90,6 +90,13 @@ class JudgedItem(NamedTuple):
         """What it is, for readers: the name of its kind, its mark, and its state where that matters."""
         states = {"interrupted": ", interrupted", "unknown": ", not known whether done"}
         return f"{TABLE[self.kind].one}, {self.item.mark}{states.get(self.state, '')}"
+
+    @property
+    def heading(self) -> str:
+        """The heading that it stands under in a context. A request that is no rule is a task, if it is known."""
+        if self.state == "unknown":
+            return _UNKNOWN
+        return TABLE["task" if self.kind == "instruction" and self.item.can_be_done else self.kind].heading
 
     @property
     def text(self) -> str:

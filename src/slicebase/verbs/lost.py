@@ -11,7 +11,6 @@ from slicebase.context.identifiers import in_any_case
 from slicebase.context.lost import (
     LOST_RULES,
     TABLE,
-    UNKNOWN,
     CompactedTurns,
     JudgedCompactions,
     JudgedItem,
@@ -275,14 +274,13 @@ def _worth_of_words(index: TurnIndex, question: Question, figures: Figures) -> C
 
 def _lost_candidate(truth: Truth, record: TurnRecord, found: LostPassage) -> Candidate:
     item = found.item
-    unknown = item is not None and item.state == "unknown"
     return Candidate(
         ref=f"turn:{record.id}",
         corpus=f"session:{record.session}",
         content_hash=record.content_hash,
         text=truth.readable_text_of(record) or "",
         label=as_words(item.name) if item else as_words(record.role),
-        group=(UNKNOWN if unknown else TABLE[item.kind].heading) if item else "From the turns before",
+        group=item.heading if item else "From the turns before",
         order=(from_text(record.time), f"{record.id} {found.start:09}"),
         score=found.score,
         parts=dict(found.parts),
