@@ -274,6 +274,8 @@ class Transcript:
         for field, fact in FACTS.items():
             if fact not in facts and as_name(record.get(field)):
                 facts[fact] = record[field]
+        if draft.role == "assistant" and isinstance(message := record.get("message"), dict):
+            self.builder.answered_by(thread.session, message.get("model"))
         logical = self.links.resolve(thread.id_of(record.get("logicalParentUuid")))
         self.boundaries.add(record, turn, before, logical)
         if record.get("type") in ("user", "attachment") and thread.session in self.queues:

@@ -108,6 +108,8 @@ class _Rollout:
 
     def _record(self, record: SourceRecord, line: RecordLine) -> Iterator[Batch]:
         self._read_session(record)
+        if record.get("type") == "turn_context" and isinstance(context := record.get("payload"), dict):
+            self.builder.answered_by(self.thread.session, context.get("model"))
         yield from self.thread.admit(record, line.where, ESSENCE, self._build)
 
     def _read_session(self, record: SourceRecord) -> None:
@@ -125,6 +127,8 @@ class _Rollout:
             self.thread = Thread(self.builder, session, clock=self.thread.clock)
         facts = self.builder.facts(self.thread.session)
         facts |= {fact: meta[field] for field, fact in FACTS.items() if as_name(meta.get(field))}
+        if isinstance(git := meta.get("git"), dict) and as_name(git.get("branch")):
+            facts["git_branch"] = git["branch"]
 
     def _build(self, record: SourceRecord, flag: Flag) -> TurnDraft | NonTurn | Fault:
         kind = as_name(record.get("type")) or as_name(record.get("record_type"))
