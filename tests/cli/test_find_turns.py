@@ -42,7 +42,7 @@ def history(tt: Tt, tmp_path: Path) -> Path:
     one = [
         record(ONE, 0, "user", "Where is GIT_INDEX_FILE set?", 5),
         record(
-            ONE, 1, "assistant", [thinking, {"type": "text", "text": "Decision: we set GIT_INDEX_FILE in hooks."}], 5
+            ONE, 1, "assistant", [thinking, {"type": "text", "text": "We decided to set GIT_INDEX_FILE in hooks."}], 5
         ),
         record(ONE, 2, "assistant", [call], 5),
         record(ONE, 3, "user", [result], 5),
@@ -149,7 +149,9 @@ def test_a_session_is_shown_as_an_outline(tt: Tt, history: Path) -> None:
     outline = tt("show", "session:0f3a0000", "--json").json["outline"]
     assert [step["kind"] for step in outline["steps"]] == ["prompt", "decision", "prompt"]
     assert outline["files"] == [{"path": "/repo/gateway/src/app.py", "changes": 1, "calls": 1}]
-    assert "/repo/gateway/src/app.py  (1 change, 1 calls)" in tt("show", "session:0f3a0000").out
+    shown = tt("show", "session:0f3a0000").out
+    assert "/repo/gateway/src/app.py  (1 change, 1 calls)" in shown
+    assert f"claude --resume {ONE}" in shown
 
 
 def test_a_tool_call_reads_like_one_and_thinking_is_marked(tt: Tt, history: Path) -> None:

@@ -330,7 +330,8 @@ def one_line(text: str | None, width: int = 60) -> str:
 @click.pass_context
 def show(ctx: click.Context, reference: str, as_json: bool) -> int:
     """Show what a reference names: a turn, a session, a manifest, a run, a claim, a snapshot or evidence."""
-    shown = open_base(ctx).show(reference)
+    base = open_base(ctx)
+    shown = base.show(reference)
     if as_json:
         print_json(shown)
         return Exit.DONE
@@ -340,19 +341,21 @@ def show(ctx: click.Context, reference: str, as_json: bool) -> int:
     if text is not None:
         print_text(f"\n{text}")
     if outline is not None:
-        _print_outline(outline)
+        _print_outline(base, outline)
     return Exit.DONE
 
 
 _MOST_FILES = 20
 
 
-def _print_outline(outline: dict[str, Any]) -> None:
+def _print_outline(base: "Slicebase", outline: dict[str, Any]) -> None:
     """Prints the prompts, decisions and compactions of a session in their order, and its files."""
     print_text()
+    short = shortened(base, [each["ref"] for each in outline["steps"]])
     for each in outline["steps"]:
-        print_text(f"{each['time'][:16].replace('T', ' ')}  {each['kind']:10}  {one_line(each['text'], 100)}")
-        print_text(f"    {each['ref']}")
+        time = (each["time"] or "undated")[:16].replace("T", " ")
+        print_text(f"{time}  {each['kind']:10}  {one_line(each['text'], 100)}")
+        print_text(f"    {short[each['ref']]}")
     files = outline["files"]
     if files:
         print_text("\nfiles")
