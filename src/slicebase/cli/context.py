@@ -92,6 +92,8 @@ def print_context(base: "Slicebase", built: "Context", explain: bool, as_json: b
         used = f"{manifest.tokens_used} of {manifest.budget.tokens} tokens"
         unrecorded = "" if built.recorded else " (not recorded)"
         note(f"{len(manifest.pieces)} pieces, {used}; {built.id}{unrecorded}")
+    if built.narrowed_by:
+        note(f"narrowed by {', '.join(built.narrowed_by)}; in quotation marks, that is text")
 
 
 _OF_A_QUESTION = frozenset({"tokens", "turns", "policy", "as_of", "run", "step", "explain"})
