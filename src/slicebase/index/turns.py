@@ -15,17 +15,18 @@ import apsw
 
 from slicebase.context.forms import for_index, other_forms, ungrouped
 from slicebase.context.identifiers import named_in
-from slicebase.context.query import Query
+from slicebase.context.match import ALL_WORDS, Attempt
+from slicebase.context.query import Query, Term
 from slicebase.context.words import Word, for_question, in_characters_and_pairs, label, simplified
 from slicebase.core.hashing import tokens
 from slicebase.errors import SlicebaseError
 from slicebase.graph.contents import CallMade
 from slicebase.index.disposable import Disposable, Patience
 from slicebase.index.narrow import EVERY_TURN, TurnFilters, conditions
-from slicebase.index.schema import UNICODE61
+from slicebase.index.schema import UNICODE61, Tokenizer
 from slicebase.index.session_figures import FIRST_PROMPTS, SessionFigures, session_figures
 from slicebase.index.turn_schema import TURNS_LAYOUT
-from slicebase.index.turn_search import Enough, TextOf, TurnHit, search_turns
+from slicebase.index.turn_search import Bounds, FoundHits, TextOf, TurnSearch
 from slicebase.truth.database import Database
 from slicebase.truth.failures import database_errors
 
@@ -318,17 +319,23 @@ class TurnIndex:
             return read_figures(self._connection, question, wanted)
 
     def search(
-        self,
-        query: Query,
-        wanted: TurnFilters,
-        text_of: TextOf,
-        *,
-        either: bool = False,
-        enough: Enough = lambda: False,
-    ) -> Iterator[TurnHit]:
-        """Yields the turns that match a query, best first; where `enough` is true, only those that match best."""
+        self, query: Query, wanted: TurnFilters, text_of: TextOf, bounds: Bounds, attempt: Attempt = ALL_WORDS
+    ) -> FoundHits:
+        """Returns the turns that match a query, best first."""
         with self._errors(), self._one_view():
-            yield from search_turns(self._connection, query, wanted, text_of, either=either, enough=enough)
+            return TurnSearch(self._connection, query, wanted, text_of, attempt).found(bounds)
+
+    def similar_words(self, terms: Sequence[Term], text_of: TextOf) -> list[str]:
+        """Returns hints about words of turns that are similar to terms that no turn has."""
+        from slicebase.index.hints import similar_words  # imported here for a fast start
+
+        def texts_with(stem: str) -> Iterator[str]:
+            sql = "SELECT id FROM occurrence JOIN turn ON number = doc WHERE term = ? ORDER BY id LIMIT 1"
+            for (turn,) in self._connection.execute(sql, (stem,)):
+                yield text_of(turn) or ""
+
+        with self._errors(), self._one_view():
+            return list(similar_words(self._connection, Tokenizer(self._connection), terms, texts_with))
 
     def sessions(self, wanted: TurnFilters = EVERY_TURN) -> list[SessionFigures]:
         """Returns the sessions that have a turn that passes the filters, the newest first."""
