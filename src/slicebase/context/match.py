@@ -98,13 +98,12 @@ def _either(phrases: Iterable[str]) -> str:
 
 
 def _phrases(words: str, goes_on: bool = False) -> Iterator[str]:
-    """Yields consecutive words as FTS5 queries; if the last word may go on, also for its beginning."""
+    """Yields consecutive words as FTS5 queries; if the last word may go on, with its beginning."""
     found = list(_WORD.finditer(words))
     if len(found) > _MOST_WORDS:
         words, goes_on = words[: found[_MOST_WORDS - 1].end()], False
-    yield _phrase(words)
-    if goes_on and (last := _LAST_WORD.search(words)):
-        yield f"{_phrase(words[: last.start()] + indexed_beginning(last[0]))} *"
+    last = _LAST_WORD.search(words) if goes_on else None
+    yield f"{_phrase(words[: last.start()] + indexed_beginning(last[0]))} *" if last else _phrase(words)
 
 
 def _phrase(words: str) -> str:

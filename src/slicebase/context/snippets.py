@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from slicebase.context.forms import formed
 from slicebase.context.match import Match, TermPattern
 from slicebase.context.query import Term
-from slicebase.context.words import folded, simplified
+from slicebase.context.words import ASKING, folded, simplified
 
 _WIDTH: Final = 200  # characters
 _SPACE: Final = re.compile(r"\s+")
@@ -46,7 +46,7 @@ class Marker:
         self._stems = stems
         self._exact: list[tuple[int, re.Pattern[str]]] = []
         self._by_stem: dict[str, list[_Sought]] = {}
-        self._formed: set[int] = set()  # the terms that texts may have in other forms
+        self._formed: dict[int, str] = {}  # the terms that texts may have in other forms: letters of a part of a name
         for number, term in enumerate(terms):
             if term.unspaced or term.quoted or term.whole or term.begins:
                 written = TermPattern(term, way).pattern
@@ -55,7 +55,8 @@ class Marker:
                 self._exact.append((number, written))
             forms = term.other if term.whole else () if term.quoted or term.unspaced else (term.text, *term.other)
             for words in filter(None, map(stems, () if term.begins else forms)):
-                self._formed.add(number)
+                if term.text.lower() not in ASKING:
+                    self._formed[number] = "" if term.other or not term.text.isalpha() else words[0][:-1]
                 self._by_stem.setdefault(words[0], []).append(_Sought(number, words))
 
     def marks(self, text: str, tokens: Sequence[Token]) -> list[TermMark]:
@@ -69,8 +70,10 @@ class Marker:
             found += (TermMark(match.start(), match.end(), number) for match in sought.finditer(usual))
             if not text.isascii() and not any(mark.term == number for mark in found):
                 found += (TermMark(match.start(), match.end(), number) for match in sought.finditer(folded(usual)))
-        if missing := self._formed - {mark.term for mark in found}:
-            found += self._in_other_forms(usual, missing)
+        if missing := self._formed.keys() - {mark.term for mark in found}:
+            low = usual.lower() if usual.isascii() else None  # accents may stand between the letters
+            if missing := {number for number in missing if low is None or self._formed[number] in low}:
+                found += self._in_other_forms(usual, missing)
         return sorted(set(found))
 
     def _marks_at(self, tokens: Sequence[Token], at: int, candidates: Iterable[_Sought]) -> Iterator[TermMark]:

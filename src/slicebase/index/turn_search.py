@@ -7,6 +7,7 @@ forms. Quoted text and identifiers inside longer ones are compared with the text
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from typing import Any, Final, NamedTuple
 
 import apsw
@@ -133,17 +134,21 @@ class TurnSearch:
 
         With `begins`, these are turns with identifiers that begin with those of the query.
         """
-        sql, values, compared = "", [], [TermPattern(term, match) for term in self._wordless]
+        compared = [TermPattern(term, match) for term in self._wordless]
         whole = match if not begins else Match.WHOLE if match == Match.INSIDE else Match.ANY_CASE
-        for term in self._terms:
-            if forms := named_forms(term, whole):  # `+`: the words are searched once, not for each of the names
-                one = "term >= ? AND term < ?" if begins else "term = ?"
-                sql += f" AND +rowid IN (SELECT doc FROM naming WHERE {' OR '.join([one] * len(forms))})"
-                values += [bound for form in forms for bound in ((form, form + _LAST) if begins else (form,))]
-            elif is_compared(term):
-                compared.append(TermPattern(term, match))
-        if begins and not sql:
+        names = [forms for term in self._terms if (forms := named_forms(term, whole))]
+        compared += [
+            TermPattern(term, match) for term in self._terms if is_compared(term) and not named_forms(term, whole)
+        ]
+        longer = begins and len(names) == 1  # those that are equal are known
+        one = "term = ?" if not begins else "term > ? AND term < ?" if longer else "term >= ? AND term < ?"
+        named = [f"SELECT doc FROM naming WHERE {' OR '.join([one] * len(forms))}" for forms in names]
+        bounds = [[each for form in forms for each in ((form, form + _LAST) if begins else (form,))] for forms in names]
+        if begins and not (named and all(map(self._has_any, named, bounds))):
             return
+        # `+`: the words are searched once, not for each of the names
+        sql = "".join(f" AND +rowid IN ({select})" for select in named)
+        values = chain.from_iterable(bounds)
         inside = match not in (Match.WHOLE, Match.ANY_CASE)
         condition = _Condition(expression(self._terms, inside=inside), sql, tuple(values))
         self._first = condition if not self._seen and not compared and not self._unwanted else None
@@ -154,6 +159,9 @@ class TurnSearch:
             if number not in self._seen and self._holds(number, turn, compared):
                 self._seen.add(number)
                 yield TurnHit(number, turn, session, self._attempt.match or match, tuple(self._terms))
+
+    def _has_any(self, select: str, values: Sequence[str]) -> bool:
+        return bool(self._connection.execute(f"SELECT EXISTS ({select})", values).get)
 
     def _some(self) -> Iterator[TurnHit]:
         """Yields the turns that have at least one term. Words that only ask count where there are no others.
