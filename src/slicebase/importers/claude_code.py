@@ -25,11 +25,13 @@ from slicebase.importers.claude_records import (
     BOUNDARY,
     NO_TURNS,
     SILENT,
+    add_facts,
     agent_of,
     content_of,
     essence,
     is_aside,
     is_record,
+    model_of,
     other_kind,
     record_inside,
 )
@@ -48,7 +50,6 @@ NAME: Final = "claude-code"
 # The fields with titles, by record type; the first types have precedence.
 TITLES: Final = {"custom-title": "customTitle", "ai-title": "aiTitle", "summary": "summary"}
 AGENT_TOOLS: Final = frozenset({"Agent", "Task"})
-FACTS: Final = {"cwd": "cwd", "gitBranch": "git_branch", "version": "version", "agentId": "agent"}
 
 
 def sniff(head: Head) -> bool:
@@ -276,12 +277,8 @@ class Transcript:
 
     def _remember(self, thread: Thread, record: SourceRecord, draft: TurnDraft, *, before: str | None) -> None:
         turn, is_first = thread.last or "", before is None
-        facts = self.builder.facts(thread.session)
-        for field, fact in FACTS.items():
-            if fact not in facts and as_name(record.get(field)):
-                facts[fact] = record[field]
-        if draft.role == "assistant" and isinstance(message := record.get("message"), dict):
-            self.builder.answered_by(thread.session, message.get("model"))
+        add_facts(self.builder.facts(thread.session), record)
+        self.builder.answered_by(thread.session, model_of(record))
         logical = self.links.resolve(thread.id_of(record.get("logicalParentUuid")))
         self.boundaries.add(record, turn, before, logical)
         if record.get("type") in ("user", "attachment") and thread.session in self.queues:
