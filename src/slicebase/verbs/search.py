@@ -88,6 +88,8 @@ def _similar_words(parts: Parts, asked: Query) -> list[str]:
     """Returns hints about words of turns that are similar to those that were not found."""
     if not parts.workspace.database.exists():
         return []
+    from slicebase.index.upkeep import ask_turns
     from slicebase.verbs.turns import TurnReader
 
-    return parts.turn_index.retried(lambda: parts.turn_index.similar_words(asked.terms, TurnReader(parts.truth).text))
+    index, reader = parts.turn_index, TurnReader(parts.truth)
+    return ask_turns(index, parts.truth, lambda: index.similar_words(asked.terms, reader.text))

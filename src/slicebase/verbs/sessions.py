@@ -1,7 +1,7 @@
 """Stored sessions for people: a list with the figures of each, the newest first."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from slicebase.context.lost_speech import CLIENT_PROMPT
@@ -13,7 +13,8 @@ from slicebase.graph.turn import Session
 from slicebase.index.entries import EVERY_FILE
 from slicebase.index.session_figures import SessionFigures
 from slicebase.index.turn_search import Bounds
-from slicebase.index.upkeep import update_turn_index
+from slicebase.index.upkeep import ask_turns
+from slicebase.truth.truth import Truth
 from slicebase.verbs.narrow import narrowed
 from slicebase.verbs.parts import Parts
 from slicebase.verbs.turns import TurnReader, turn_hits
@@ -46,24 +47,20 @@ def list_sessions(parts: Parts, query: str = "", limit: int | None = None) -> li
     if wanted is None:
         return []
     if asked.terms or unwanted(asked):
-        found = turn_hits(parts, asked, wanted, TurnReader(truth), _EVERY_TURN)
-        wanted = wanted._replace(sessions=found.by_session.keys())
-
-    def figures() -> list[SessionFigures]:
-        update_turn_index(index, truth)
-        return index.sessions(wanted)
-
-    known = {each.id: each for each in index.retried(figures)}
+        hits = turn_hits(parts, asked, wanted, TurnReader(truth), _EVERY_TURN)
+        wanted = wanted._replace(sessions=hits.by_session.keys())
+    found = {each.id: each for each in ask_turns(index, truth, lambda: index.sessions(wanted))}
     stored = {session.id: (session, turns) for session, turns in truth.turns.sessions()}
-    names = [*known, *(() if asked.terms or wanted else (name for name in stored if name not in known))]
-    return [_entry(parts, *stored[name], known.get(name)) for name in names[:limit] if name in stored]
+    names = [*found, *(() if asked.terms or wanted else (name for name in stored if name not in found))]
+    listed = [name for name in names[:limit] if name in stored]
+    prompts = ask_turns(index, truth, lambda: {name: index.prompts(name, _TRIED) for name in listed})
+    return [_entry(*stored[name], found.get(name), _first_prompt(truth, prompts[name])) for name in listed]
 
 
-def _entry(parts: Parts, session: Session, turns: int, figures: SessionFigures | None) -> SessionEntry:
+def _entry(session: Session, turns: int, figures: SessionFigures | None, prompt: str) -> SessionEntry:
     if figures is None:
         return SessionEntry(session, turns)
     started, ended = (None if time is None else to_text(time) for time in (figures.started, figures.ended))
-    prompt = _first_prompt(parts, session.id)
     return SessionEntry(session, turns, figures.size, started, ended, figures.compactions, prompt)
 
 
@@ -71,14 +68,13 @@ _TRIED: Final = 5  # prompts, to find one that a person typed
 _LONGEST_PROMPT: Final = 200  # characters
 
 
-def _first_prompt(parts: Parts, session: str) -> str:
+def _first_prompt(truth: Truth, prompts: Sequence[str]) -> str:
     """Returns the beginning of the first prompt, if possible one that the client did not write itself."""
-    texts = list(_prompts(parts, session))
+    texts = [_beginning(truth, turn) for turn in prompts]
     typed = [text for text in texts if not CLIENT_PROMPT.match(text)]
     return next(iter([*typed, *texts]), "")
 
 
-def _prompts(parts: Parts, session: str) -> Iterator[str]:
-    for turn in parts.turn_index.prompts(session, _TRIED):
-        text = parts.truth.text_of(parts.truth.turns.get(turn).record)
-        yield " ".join((text or "")[: 4 * _LONGEST_PROMPT].split())[:_LONGEST_PROMPT]
+def _beginning(truth: Truth, turn: str) -> str:
+    text = truth.text_of(truth.turns.get(turn).record)
+    return " ".join((text or "")[: 4 * _LONGEST_PROMPT].split())[:_LONGEST_PROMPT]

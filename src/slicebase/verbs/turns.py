@@ -14,7 +14,8 @@ from slicebase.graph.turn import Part, turn_text
 from slicebase.index.narrow import TurnFilters
 from slicebase.index.schema import Tokenizer
 from slicebase.index.turn_search import Bounds, FoundHits, TurnHit
-from slicebase.index.upkeep import update_turn_index
+from slicebase.index.upkeep import ask_turns
+from slicebase.truth.failures import database_errors
 from slicebase.truth.truth import Truth
 from slicebase.verbs.found import TurnView
 from slicebase.verbs.parts import Parts
@@ -70,8 +71,9 @@ class TurnReader:
 
     def _get(self, turn: str) -> tuple[TurnRecord, tuple[Part, ...] | None]:
         if turn not in self._read:
-            record = self._truth.turns.get(turn).record
-            stored = self._truth.texts.get(f"session:{record.session}", record.content_hash)
+            with database_errors(self._truth.database.path):  # they are not errors of the index that is being asked
+                record = self._truth.turns.get(turn).record
+                stored = self._truth.texts.get(f"session:{record.session}", record.content_hash)
             parts = read_parts(stored.data) if stored and stored.data is not None else None
             self._read[turn] = record, parts
         return self._read[turn]
@@ -108,7 +110,6 @@ def turn_hits(
     index = parts.turn_index
 
     def found() -> FoundHits:
-        update_turn_index(index, parts.truth)
         return index.search(query, wanted, reader.text, bounds, attempt)
 
-    return index.retried(found)
+    return ask_turns(index, parts.truth, found)
