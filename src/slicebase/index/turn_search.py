@@ -40,7 +40,7 @@ class TurnHit(NamedTuple):
 
 
 class FoundHits(NamedTuple):
-    """The best turns for a query, how many there are, and how many in each session of these turns."""
+    """The best turns for a query, how many there are, and how many in each session, at least of these turns."""
 
     hits: list[TurnHit]
     total: int
@@ -88,6 +88,7 @@ class TurnSearch:
         self._known: dict[tuple[str, tuple[Any, ...]], list[tuple[int, float]]] = {}
         self._seen: set[int] = set()
         self._first: _Condition | None = None  # what was searched, if it is all that was searched, and not compared
+        self._counted: Counter[str] | None = None  # the turns of sessions that `_first` finds
         self._listed: Counter[str] | None = None  # the turns of sessions, if nothing was searched or compared
 
     def found(self, bounds: Bounds) -> FoundHits:
@@ -111,7 +112,8 @@ class TurnSearch:
         if self._listed is not None:
             return FoundHits(hits, self._listed.total(), self._listed)
         if self._first is not None:
-            return FoundHits(hits, *self._numbers(self._first, list(sessions)))
+            counted = self._numbers(self._first)
+            return FoundHits(hits, counted.total(), counted)
         return FoundHits(hits, len(hits), sessions, is_exact=False)
 
     def _hits(self, enough: Callable[[], bool]) -> Iterator[TurnHit]:
@@ -242,25 +244,25 @@ class TurnSearch:
 
     # Numbers
 
-    def _numbers(self, condition: _Condition, sessions: list[str]) -> tuple[int, dict[str, int]]:
-        """Returns how many turns match, and how many in each of these sessions."""
-        selected, values = self._selected(condition)
-        total = int(self._connection.execute(f"SELECT count(*) {selected}", values).get)
-        rows: Any = self._connection.execute(
-            f"SELECT session.id, count(*) FROM turn JOIN session ON session.number = turn.session"
-            f" WHERE session.id IN (SELECT value FROM json_each(?)) AND turn.number IN (SELECT rowid {selected})"
-            " GROUP BY turn.session",
-            (json.dumps(sessions), *values),
-        )
-        return total, dict(rows)
+    def _numbers(self, condition: _Condition) -> Counter[str]:
+        """Returns how many turns match in each session."""
+        if self._counted is None:
+            selected, values = self._selected(condition)
+            rows: Any = self._connection.execute(
+                "SELECT id, found FROM session JOIN ("
+                "SELECT session, count(*) AS found FROM turn"
+                f" WHERE number IN (SELECT rowid {selected}) GROUP BY session"
+                ") ON session = session.number",
+                values,
+            )
+            self._counted = Counter(dict(rows))
+        return self._counted
 
     def _most_sessions(self) -> int:
         """Returns how many sessions have turns that match, at most."""
-        if self._first is None:
-            return len(self._listed or ()) or int(self._connection.execute("SELECT count(*) FROM session").get)
-        selected, values = self._selected(self._first)
-        sql = f"SELECT count(DISTINCT session) FROM turn WHERE number IN (SELECT rowid {selected})"
-        return int(self._connection.execute(sql, values).get)
+        if self._first is not None:
+            return len(self._numbers(self._first))
+        return len(self._listed or ()) or int(self._connection.execute("SELECT count(*) FROM session").get)
 
     # Comparison
 
