@@ -131,11 +131,24 @@ def _check_files(base: SliceFile | None, ours: SliceFile, theirs: SliceFile, min
         for path, value in _changes(base.frontmatter if base else {}, side.frontmatter):
             if len(path) < 2 or path[1] not in _OWN:
                 assert _is_kept(value, _at(file.frontmatter, path)), f"a change of {'.'.join(path)} is gone"
-        assert not _comments(side) - _comments(base) - _comments(file), "a comment is gone"
+        assert not {*_comments(side)} - {*_comments(base)} - {*_comments(file)}, "a comment is gone"
         sides = _scalars(ours), _scalars(theirs)
         for key, source in _scalars(file).items():
             known = {each[key] for each in sides if key in each}
             assert source in known or "" in known, "a number or a quoted text is written differently"
+    _check_comments(base, ours, theirs, mine, yours)
+
+
+def _check_comments(base: SliceFile | None, ours: SliceFile, theirs: SliceFile, mine: bytes, yours: bytes) -> None:
+    """Checks that no comment comes back that a side deleted. Only a side's own part of a conflict may have it."""
+    before, one, other = (_comments(file) for file in (base, ours, theirs))
+    found, turned = (_comments(SliceFile.parse(version)) for version in (mine, yours))
+    for comment in {*found, *turned}:
+        known, left, right = before[comment], one[comment], other[comment]
+        most = min(left, right) if max(left, right) <= known else max(0, left + right - known)
+        assert min(found[comment], turned[comment]) <= most, "a comment that a side deleted came back"
+        assert found[comment] <= max(most, left), "a comment that a side deleted came back"
+        assert turned[comment] <= max(most, right), "a comment that a side deleted came back"
 
 
 def _scalars(file: SliceFile) -> dict[str, str]:
@@ -247,7 +260,7 @@ def _by_target(links: Any) -> Any:
     return found if len(found) == len(links) else links
 
 
-def _comments(file: SliceFile | None) -> set[str]:
+def _comments(file: SliceFile | None) -> Counter[str]:
     """Returns the comments on lines of their own, and after plain values."""
     lines = file.header.splitlines() if file else []
-    return {line.rpartition("#")[2].strip() for line in lines if " # " in line or line.startswith("#")}
+    return Counter(line.rpartition("#")[2].strip() for line in lines if " # " in line or line.startswith("#"))
