@@ -129,8 +129,7 @@ class MemoryTool:
             return _Shown([(file.text_for_model(), file, 0)])
 
         def load(part_id: str) -> SliceFile | None:
-            part = drafts.get(part_id) or self._folder.readable(part_id)
-            return part if part and is_read(part) else None
+            return drafts.get(part_id) or self._folder.readable(part_id)
 
         return _Shown([(decode(data), source, start) for data, source, start in whole_pieces(file, load)])
 
