@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from slicebase.core.refs import recorded
-from slicebase.files.body.overflow import ordered, parts_of
-from slicebase.files.body.repeated import counted, is_read
+from slicebase.files.body.overflow import ordered, parts_of, whole_of
+from slicebase.files.body.repeated import counted, in_precedence, is_read, repeated_starts
 from slicebase.files.body.rows import Row, full_row_id, read_rows
 from slicebase.files.body.whole import named_parts, whole_hash
 from slicebase.files.check.between import part_links
@@ -58,6 +58,16 @@ class Logs:
         files = counted([part for part in ordered(file, named) if part is file or is_read(part)])
         return [part for part in files if part is file or part.body]
 
+    def repeated(self, file: SliceFile) -> int:
+        """Returns how many bytes at the start of a part other parts of the same file have, too, and count there."""
+        above = [file]
+        while (whole_id := whole_of(above[-1])) and all(whole_id != each.id for each in above):
+            whole = self._folder.readable(whole_id)
+            if whole is None:
+                break
+            above.append(whole)
+        return repeated_starts(self.whole(above[-1])).get(file.id, 0) if len(above) > 1 else 0
+
     def absent(self, file: SliceFile) -> list["AbsentPart"]:
         """Returns which parts of a file, and of theirs, cannot be read."""
         parts = [file, *named_parts(file, self._folder.readable)] if parts_of(file) else []
@@ -85,7 +95,7 @@ class Logs:
         if given in own:
             return file, own[given]
         rows: dict[str, tuple[SliceFile, Row]] = {}
-        for part in sorted(self.whole(file), key=lambda part: not is_read(part)):
+        for part in in_precedence(self.whole(file)):
             for row in read_rows(part.body).rows:
                 rows.setdefault(row.id, (part, row))
         if given.startswith("~"):  # as records name it

@@ -3,7 +3,7 @@
 Turns come from the truth; rows, sections and documents come from the library.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,6 +12,7 @@ from slicebase.core.hashing import digest
 from slicebase.core.refs import Ref, parse, recorded
 from slicebase.errors import SlicebaseError, Where
 from slicebase.files.body.overflow import parts_of
+from slicebase.files.body.repeated import in_precedence, without_repeated
 from slicebase.files.body.rows import Row, read_rows
 from slicebase.files.body.sections import section_ref, sections
 from slicebase.files.links import resolve
@@ -102,7 +103,7 @@ class ChunkTexts:
         ref = parse(reference)
         if ref.is_chunk:
             return self.chunk(reference)
-        found = [chunk for chunk in self._of(ref) if places(chunk.text, quote)]
+        found = [chunk for chunk, own in self._of(ref) if any(span.end > own for span in places(chunk.text, quote))]
         if len(found) == 1:
             return found[0]
         if not found:
@@ -122,19 +123,20 @@ class ChunkTexts:
             return self.holding(reference, other), other
         return found, quote if places(found.text, quote) else other
 
-    def _of(self, ref: Ref) -> Iterator[Chunk]:
-        """Yields the chunks of a session or a file."""
+    def _of(self, ref: Ref) -> Iterator[tuple[Chunk, int]]:
+        """Yields the chunks of a session or a file, each with the character after what another part has, too."""
         if ref.kind == "session":
-            names: Iterator[str] = (f"turn:{stored.record.id}" for stored in self._truth.turns.of_session(ref.name))
+            turns = self._truth.turns.of_session(ref.name)
+            names: Iterator[tuple[str, int]] = ((f"turn:{stored.record.id}", 0) for stored in turns)
         elif ref.kind == "file":
             file = self._folder.find(ref.name)
-            names = (name for part in self._log(file).whole(file) for name in self._references(part))
+            names = self._counted(self._log(file).whole(file))
         else:
             raise SlicebaseError("not-a-chunk", f"{ref} has no chunks", hint="name a session or a file")
-        for name in names:
+        for name, own in names:
             placed = self.placed(name)
             if placed.lookup.state == "same":
-                yield Chunk(placed.corpus_id, name, placed.lookup.text)
+                yield Chunk(placed.corpus_id, name, placed.lookup.text), own
 
     def look_up(self, evidence: Evidence) -> Lookup:
         """Returns the text now of the chunk that evidence cites."""
@@ -144,6 +146,18 @@ class ChunkTexts:
         """Returns the corpus and the text of a chunk."""
         ref = chunk_ref(reference)
         return self._find[ref.kind](ref)
+
+    def _counted(self, files: Sequence[SliceFile]) -> Iterator[tuple[str, int]]:
+        """Yields the chunks of a file with its parts. What two parts have, as after a merge, counts once."""
+        shorter = {old.id: new for old, new in without_repeated(files)}
+        for file in files:
+            if file.id not in shorter or file.body_type == "jsonl":
+                yield from ((name, 0) for name in self._references(shorter.get(file.id, file)))
+                continue
+            body_hash, text = digest(file.body), _text(file.body)
+            own = len(text) - len(_text(shorter[file.id].body))
+            for each in sections(text):
+                yield str(section_ref(file.id or "", body_hash, each)), own - each.start
 
     def _references(self, file: SliceFile) -> Iterator[str]:
         note = self._note(file)
@@ -177,12 +191,11 @@ class ChunkTexts:
 
     def _row(self, ref: Ref) -> Placed:
         def row_of(file: SliceFile) -> Lookup:
-            files = self._log(file).whole(file)
-
             def is_named(row: Row) -> bool:
                 return row.id == ref.local or recorded(f"row:{ref.owner}/{row.id}") == str(ref)
 
-            files.sort(key=lambda part: part is not file)  # overflow may have moved the row to a part
+            # Overflow may have moved the row to a part.
+            files = (file, *in_precedence(self._log(file).whole(file)))
             rows = (row for part in files for row in read_rows(part.body).rows if is_named(row))
             return next((Lookup("same", row.text) for row in rows), GONE)
 

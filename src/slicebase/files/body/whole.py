@@ -11,7 +11,7 @@ from slicebase.core.hashing import digest
 from slicebase.errors import SlicebaseError
 from slicebase.files.body.origin import Anchor, Origin, anchored, is_beside, origin_of
 from slicebase.files.body.overflow import ARCHIVED, WithParts, arranged, ordered, part_pairs, parts_of, whole_of
-from slicebase.files.body.repeated import Shortened, is_read, without_repeated
+from slicebase.files.body.repeated import Shortened, is_read, not_named, without_repeated
 from slicebase.files.body.text import append_lines, paragraph_gap
 from slicebase.files.links import reach
 from slicebase.files.slice_file import SliceFile
@@ -196,7 +196,6 @@ def repairs(files: Iterable[SliceFile]) -> Shortened:
     that is no log is forgotten, the others keep what it has, too. A part that its file does not name does not count.
     """
     known = {file.id: file for file in files}
-    named = {part for file in known.values() for part in parts_of(file)}
     joined: dict[str, list[str]] = {}
     for file in known.values():
         for one, other in part_pairs(file):
@@ -209,7 +208,8 @@ def repairs(files: Iterable[SliceFile]) -> Shortened:
             whole = reach(joined, [start])
             done |= whole
             members = in_reading_order(known[name] for name in whole if name in known)
-            members = [file for file in members if whole_of(file) is None or file.id in named]
+            loose = {file.name for file in not_named(members)}
+            members = [file for file in members if file.name not in loose]
             read = [file for file in members if is_read(file)]
             if len(read) == len(members) or all(file.body_type == "jsonl" for file in members):
                 found += without_repeated(read)
