@@ -109,7 +109,7 @@ def _check_appended(given: Versions, merged: bytes, files: Sequence[SliceFile | 
 
 
 # What may make equal lines one: a name of their own, or a section that both sides added.
-_NAMED: Final = re.compile(rb'"(ts|call_id|_meta)": ?')
+_NAMED: Final = re.compile(rb'"(ts|created_at)": ?("[^"]*\d:\d\d:\d\d|[1-9])|"(call_id|_meta": ?\{"id)": ?"')
 _HEADING: Final = re.compile(rb" {0,3}#{1,6}(\s|$)")
 
 

@@ -83,7 +83,11 @@ def _message(random: Random) -> str:
     if random.randrange(3) == 0:  # what many writers say, without a time
         return json.dumps({"role": "assistant", "content": random.choice(("yes", "no"))})
     said: dict[str, Any] = {"role": random.choice(("user", "assistant")), "content": _words(random)}
-    return json.dumps(said | ({"ts": _time(random)} if random.randrange(3) else {}), ensure_ascii=False)
+    time = random.choice(
+        (None, None, _time(random), _time(random), _time(random), _time(random), 1767225600, "2026-01-01")
+    )
+    line = json.dumps(said | ({"ts": time} if time else {}), ensure_ascii=False)
+    return line if random.randrange(30) else line[:-1]  # rarely, a line that is no JSON
 
 
 def _step(random: Random) -> str:

@@ -40,4 +40,4 @@ def test_each_part_of_a_divided_file_is_in_a_context_with_its_own_text(tmp_path:
             assert texts.keys() == {f"file:{name}" for name in (file, *archives)}
             assert all(sum(f"number{number} " in text for text in texts.values()) == 1 for number in range(9))
             assert "number8 " in texts[f"file:{file}"]
-        assert not [each for each in memory.verify().findings if each.status != "VERIFIED"]
+        assert not [each for each in memory.verify().findings if each.status in ("BROKEN", "DRIFTED")]
