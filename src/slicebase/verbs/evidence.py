@@ -125,12 +125,11 @@ class ChunkTexts:
 
     def _of(self, ref: Ref) -> Iterator[tuple[Chunk, int]]:
         """Yields the chunks of a session or a file, each with the character after what another part has, too."""
-        if ref.kind == "session":
-            turns = self._truth.turns.of_session(ref.name)
-            names: Iterator[tuple[str, int]] = ((f"turn:{stored.record.id}", 0) for stored in turns)
-        elif ref.kind == "file":
+        if ref.kind == "file":
             file = self._folder.find(ref.name)
             names = self._counted(self._log(file).whole(file))
+        elif ref.kind == "session":
+            names = ((f"turn:{stored.record.id}", 0) for stored in self._truth.turns.of_session(ref.name))
         else:
             raise SlicebaseError("not-a-chunk", f"{ref} has no chunks", hint="name a session or a file")
         for name, own in names:
@@ -149,30 +148,25 @@ class ChunkTexts:
 
     def _counted(self, files: Sequence[SliceFile]) -> Iterator[tuple[str, int]]:
         """Yields the chunks of a file with its parts. What two parts have, as after a merge, counts once."""
-        shorter = {old.id: new for old, new in without_repeated(files)}
+        shorter = dict(without_repeated(files))
         for file in files:
-            if file.id not in shorter or file.body_type == "jsonl":
-                yield from ((name, 0) for name in self._references(shorter.get(file.id, file)))
-                continue
-            body_hash, text = digest(file.body), _text(file.body)
-            own = len(text) - len(_text(shorter[file.id].body))
-            for each in sections(text):
-                yield str(section_ref(file.id or "", body_hash, each)), own - each.start
+            left, is_log = shorter.get(file, file), file.body_type == "jsonl"
+            own = 0 if is_log else len(_text(file.body)) - len(_text(left.body))
+            yield from ((name, own - start) for name, start in self._references(left if is_log else file))
 
-    def _references(self, file: SliceFile) -> Iterator[str]:
+    def _references(self, file: SliceFile) -> Iterator[tuple[str, int]]:
+        """Yields the chunks of a file, each with the character at which a section begins."""
         note = self._note(file)
         if file.body_type == "jsonl":
-            yield from (f"row:{file.id}/{row.id}" for row in read_rows(file.body).rows)
-        elif note:
-            version, found = note.digest or "", () if note.problem else note_sections(note.text)
-            yield from (str(section_ref(file.id or "", version, each)) for each in found)
-        elif file.kind == "pointer":
+            yield from ((f"row:{file.id}/{row.id}", 0) for row in read_rows(file.body).rows)
+        elif file.kind == "pointer" and not note:
             data, payload = self._payload(file), file.payload
             if data is not None and payload and payload.hash == digest(data):
-                yield from (chunk.chunk_id for chunk in chunks(_text(data), payload.hash))
-        else:
-            body_hash = digest(file.body)
-            yield from (str(section_ref(file.id or "", body_hash, each)) for each in sections(_text(file.body)))
+                yield from ((chunk.chunk_id, 0) for chunk in chunks(_text(data), payload.hash))
+        elif not note or not note.problem:
+            version = note.digest or "" if note else digest(file.body)
+            for each in note_sections(note.text) if note else sections(_text(file.body)):
+                yield str(section_ref(file.id or "", version, each)), each.start
 
     def _note(self, file: SliceFile) -> FoundNote | None:
         return note_of(self._folder, file, self.surroundings.redaction.uncounted)
@@ -194,8 +188,7 @@ class ChunkTexts:
             def is_named(row: Row) -> bool:
                 return row.id == ref.local or recorded(f"row:{ref.owner}/{row.id}") == str(ref)
 
-            # Overflow may have moved the row to a part.
-            files = (file, *in_precedence(self._log(file).whole(file)))
+            files = (file, *in_precedence(self._log(file).whole(file)))  # overflow may have moved it to a part
             rows = (row for part in files for row in read_rows(part.body).rows if is_named(row))
             return next((Lookup("same", row.text) for row in rows), GONE)
 
