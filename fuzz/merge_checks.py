@@ -9,6 +9,7 @@ from fuzz.merges import FILE_NAME, Versions
 from slicebase.errors import SlicebaseError
 from slicebase.files.body.sections import lines_of_blocks, sections
 from slicebase.files.merge import Outcome, merge_bytes
+from slicebase.files.merge_comments import comments_of
 from slicebase.files.merge_lines import MARKERS
 from slicebase.files.slice_file import SliceFile
 from slicebase.files.yaml.edit import same
@@ -131,7 +132,7 @@ def _check_files(base: SliceFile | None, ours: SliceFile, theirs: SliceFile, min
         for path, value in _changes(base.frontmatter if base else {}, side.frontmatter):
             if len(path) < 2 or path[1] not in _OWN:
                 assert _is_kept(value, _at(file.frontmatter, path)), f"a change of {'.'.join(path)} is gone"
-        assert not {*_comments(side)} - {*_comments(base)} - {*_comments(file)}, "a comment is gone"
+        assert not {*comments_of(side)} - {*comments_of(base)} - {*comments_of(file)}, "a comment is gone"
         sides = _scalars(ours), _scalars(theirs)
         for key, source in _scalars(file).items():
             known = {each[key] for each in sides if key in each}
@@ -141,8 +142,8 @@ def _check_files(base: SliceFile | None, ours: SliceFile, theirs: SliceFile, min
 
 def _check_comments(base: SliceFile | None, ours: SliceFile, theirs: SliceFile, mine: bytes, yours: bytes) -> None:
     """Checks that no comment comes back that a side deleted. Only a side's own part of a conflict may have it."""
-    before, one, other = (_comments(file) for file in (base, ours, theirs))
-    found, turned = (_comments(SliceFile.parse(version)) for version in (mine, yours))
+    before, one, other = (comments_of(file) for file in (base, ours, theirs))
+    found, turned = (comments_of(SliceFile.parse(version)) for version in (mine, yours))
     for comment in {*found, *turned}:
         known, left, right = before[comment], one[comment], other[comment]
         most = min(left, right) if max(left, right) <= known else max(0, left + right - known)
@@ -258,9 +259,3 @@ def _by_target(links: Any) -> Any:
         return {} if links in (_GONE, None) else links
     found = {f"{link.get('rel')} {link.get('to')}": link for link in links}
     return found if len(found) == len(links) else links
-
-
-def _comments(file: SliceFile | None) -> Counter[str]:
-    """Returns the comments on lines of their own, and after plain values."""
-    lines = file.header.splitlines() if file else []
-    return Counter(line.rpartition("#")[2].strip() for line in lines if " # " in line or line.startswith("#"))

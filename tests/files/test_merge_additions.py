@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from fuzz.merge_checks import check
 from fuzz.merges import Versions
-from tests.files.test_merge import MORE, file, merged
+from tests.files.test_merge import MORE, conflicts, file, merged
 
 QUESTION = '{"role":"user","content":"And?"}\n'
 
@@ -63,3 +63,50 @@ def test_every_line_that_both_sides_append_is_there_as_often_as_it_should(
     texts = (file("".join(lines), type="conversation").to_bytes() for lines in bodies)
     found = [text.replace(b"\n", b"\r\n") if crlf else text for text, crlf in zip(texts, ends, strict=True)]
     check(Versions(b"" if created else found[0], *found[1:]))
+
+
+# Sections
+
+LAST = ["Last.", "```\ncode\n\nmore\n```", "- a\n- b", "One."]
+NEW = ["## B\n\nText.", "# B\n\nText.", "### B\n\nText.", "B\n===\n\nText.", "## A\n\nText.\n\n## C\n\nMore."]
+
+
+@pytest.mark.parametrize("write", ["append", "replace"])
+@settings(max_examples=60 * MORE)
+@given(
+    last=st.sampled_from(LAST),
+    new=st.sampled_from(NEW),
+    above=st.sampled_from(["", "# T\n\n", "Intro.\n\n## A\n\nOne.\n\n", "## A\n\n"]),
+    below=st.sampled_from(["", "\n\n## Z\n\nThe end."]),
+    end=st.sampled_from(["\n", "", "\n\n"]),
+    left=st.sampled_from(["", "\n"]),
+)
+def test_a_section_that_one_side_adds_stays_when_the_other_removes_the_paragraph_above_it(
+    write: str, last: str, new: str, above: str, below: str, end: str, left: str
+) -> None:
+    """Not only at the end of the page. Blank lines between them may go or stay."""
+    rest = below if above.rstrip() else below.lstrip("\n")
+    bodies = (
+        above + last + below + end,
+        above.rstrip("\n") + left + rest + end if (above + rest).strip() else "",
+        f"{above}{last}\n\n{new}{below}{end}",
+    )
+    base, ours, theirs = (file(body, type="markdown", write=write) for body in bodies)
+    found = merged(base, ours, theirs)
+    assert [line for line in found.body.decode().split("\n") if line.strip()] == [
+        line for line in f"{above}\n{new}\n{below}".split("\n") if line.strip()
+    ]
+    assert found == merged(base, theirs, ours)
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        ("# T\n\nOther.\n", "# T\n\nOne.\n\n## B\n\nText.\n"),  # the text above it was replaced
+        ("# T\n", "# T\n\nOne.\n\nAnother.\n"),  # what was added is no section
+        ("", "# T\n\nOne.\n\n## B\n\nText.\n"),  # the heading above it is gone
+    ],
+)
+def test_other_changes_beside_a_new_text_are_a_conflict_in_a_page_that_is_replaced(ours: str, theirs: str) -> None:
+    sides = (file(body, type="markdown", write="replace") for body in ("# T\n\nOne.\n", ours, theirs))
+    assert conflicts(*sides).conflicts == ("body",)

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from slicebase.files.merge_comments import comments_of
 from slicebase.files.slice_file import SliceFile
 from tests.files.test_merge import MORE, conflicts, file, merged
 
@@ -47,3 +48,40 @@ def test_comments_that_one_side_deletes_are_gone_and_all_others_stay(
     sides = [version(deleted, set()), version(set(), changed)]
     result = merged(version(set(), set()), *(sides[::-1] if turned else sides))
     assert result.head == version(deleted, changed).head
+
+
+def test_what_looks_like_a_comment_in_a_text_is_none_and_hides_none() -> None:
+    text = """---
+# 1
+slice: # 2
+  v: "1"
+  id: 01JFILE0000000000000000001
+  title: "not # this" # 3
+  summary: it's not#this # 4 # 4
+  body:
+    type: text
+  meta:
+    'not # this': [a, "not # this", # 5
+      b] # 6
+    literal: | # 7
+      not # this
+      # nor this
+    folded: >-
+      # nor this
+    # 8
+    plain: of two
+      lines # 9
+    empty: |
+---
+"""
+    found = comments_of(SliceFile.parse(text.encode()))
+    assert sorted(found) == ["# 1", "# 2", "# 3", "# 4 # 4", *(f"# {number}" for number in range(5, 10))]
+    assert comments_of(None) == {}
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_deleted_comment_does_not_come_back_behind_a_text_with_a_number_sign(turned: bool) -> None:
+    sides = [file("", (" # what we call them", "")), file("", ("Decisions #", '"Decisions # 7" #'))]
+    outcome = conflicts(file(), *(sides[::-1] if turned else sides))
+    assert outcome.conflicts == ("comments",)
+    assert outcome.data.count(b"# what we call them") == 1

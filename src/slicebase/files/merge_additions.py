@@ -179,14 +179,15 @@ class AppendedParagraphs:
     def _beside(self, hunk: Hunk, side: Sequence[bytes], other: Sequence[bytes]) -> list[bytes] | None:
         """Joins what one side added before or after lines with the other side's change of these lines."""
         size = len(hunk.base)
-        added = side[size:] if side[:size] == hunk.base else ()
-        if added and not added[0].strip() and self._ends_well(hunk, added):
+        added, above = side[size:] if side[:size] == hunk.base else (), other or _line_above(self._base, hunk)
+        if added and not _touch(hunk.base, added) and self._ends_well(hunk, added):
             is_there = other[-len(added) :] == added and self._is_one_change(hunk, other[: -len(added)])
-            return [*other, *(() if is_there else added)]
+            return [*other] if is_there else [*other, *([b""] if _touch(above, added) else []), *added]
         added = side[:-size] if side[-size:] == hunk.base else ()
-        if added and not added[-1].strip() and self._starts_well(hunk, added):
+        below = other or _line_below(self._base, hunk)
+        if added and not _touch(added, hunk.base) and self._starts_well(hunk, added):
             is_there = other[: len(added)] == added and self._is_one_change(hunk, other[len(added) :])
-            return [*(() if is_there else added), *other]
+            return [*other] if is_there else [*added, *([b""] if _touch(added, below) else []), *other]
         return None
 
     def _is_one_change(self, hunk: Hunk, lines: Sequence[bytes]) -> bool:
@@ -198,10 +199,10 @@ class AppendedParagraphs:
         return self._starts_well(hunk, added) and self._ends_well(hunk, added)
 
     def _starts_well(self, hunk: Hunk, added: Sequence[bytes]) -> bool:
-        return not hunk.start or not (self._base[hunk.start - 1].strip() and added and added[0].strip())
+        return not _touch(_line_above(self._base, hunk), added)
 
     def _ends_well(self, hunk: Hunk, added: Sequence[bytes]) -> bool:
-        return hunk.end == len(self._base) or not (self._base[hunk.end].strip() and added and added[-1].strip())
+        return not _touch(added, _line_below(self._base, hunk))
 
     def _both(self, ours: Sequence[bytes], theirs: Sequence[bytes]) -> list[bytes] | None:
         one, other = self._blocks(ours), self._blocks(theirs)
@@ -302,3 +303,45 @@ def _rising(added: Sequence[_AddedSection]) -> list[list[_AddedSection]]:
 
 def _text(lines: Sequence[bytes]) -> str:
     return b"\n".join(lines).decode("utf-8", "surrogateescape")
+
+
+# Sections of a page that is not only appended to
+
+
+class AddedSections:
+    """Joins sections that one side added with what the other side left of the lines before them."""
+
+    def __init__(self, base: Sequence[bytes]) -> None:
+        self._base = base
+
+    def __call__(self, hunk: Hunk) -> list[bytes] | None:
+        sides = ((hunk.ours, hunk.theirs), (hunk.theirs, hunk.ours))
+        return next((found for sides in sides if (found := self._after(hunk, *sides)) is not None), None)
+
+    def _after(self, hunk: Hunk, side: Sequence[bytes], other: Sequence[bytes]) -> list[bytes] | None:
+        size, rest = len(hunk.base), iter(hunk.base)
+        if side[:size] != hunk.base or not all(line in rest for line in other):
+            return None  # the other side did not only remove lines
+        start = next((at for at, line in enumerate(side) if at >= size and line.strip()), len(side))
+        added = side[start:]
+        is_section = any(section.line == 1 and section.level for section in sections(_text(added)))
+        if not is_section or _touch(side[:start], added) or _touch(added, _line_below(self._base, hunk)):
+            return None
+        above = other or _line_above(self._base, hunk)
+        return [*other, *([b""] if _touch(above, added) else []), *added]
+
+
+# Blank lines
+
+
+def _touch(above: Sequence[bytes], below: Sequence[bytes]) -> bool:
+    """Returns whether no blank line separates two texts."""
+    return bool(above and below and above[-1].strip() and below[0].strip())
+
+
+def _line_above(base: Sequence[bytes], hunk: Hunk) -> Sequence[bytes]:
+    return base[max(0, hunk.start - 1) : hunk.start]
+
+
+def _line_below(base: Sequence[bytes], hunk: Hunk) -> Sequence[bytes]:
+    return base[hunk.end : hunk.end + 1]

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from slicebase.files.body.rows import read_rows
-from slicebase.files.merge_additions import AppendedLines, AppendedParagraphs
+from slicebase.files.merge_additions import AddedSections, AppendedLines, AppendedParagraphs
 from slicebase.files.merge_lines import Merged, Resolve, comparable, decide, line_end, merge_lines
 from slicebase.files.merge_places import in_place
 from slicebase.files.slice_file import SliceFile
@@ -65,6 +65,8 @@ def _rule_for(base: Sequence[bytes], ours: SliceFile, theirs: SliceFile) -> Reso
             return AppendedLines(base, ours, theirs)
         if ours.body_type in _PARAGRAPHS and ours.write_mode == theirs.write_mode == "append":
             return AppendedParagraphs(base, ours, theirs)
+        if ours.body_type == "markdown":
+            return AddedSections(base)
     return lambda hunk: None
 
 

@@ -5,17 +5,41 @@ A comment is known by its text, and counted: it may be there several times.
 
 import re
 from collections import Counter
+from collections.abc import Iterator
 from typing import Final, NamedTuple
+
+from slicebase.files.slice_file import SliceFile
+from slicebase.files.yaml.scan import Node
 
 _COMMENT: Final = re.compile(r"(?:^|\s)#.*$", re.MULTILINE)
 
 
-def comments_in(text: str) -> Counter[str]:
-    """Returns everything that looks like a comment in lines of a frontmatter.
+def comments_of(file: SliceFile | None) -> Counter[str]:
+    """Returns the comments of a frontmatter."""
+    if file is None:
+        return Counter()
+    pieces, at = [], 0
+    for start, end in _scalars(file.header, file.tree):
+        pieces += [file.header[at:start], "x"]
+        at = end
+    return comments_in("".join((*pieces, file.header[at:])))
 
-    It may include a text that only looks like a comment; such a text is also compared with the values.
-    """
+
+def comments_in(text: str) -> Counter[str]:
+    """Returns everything that looks like a comment in lines of a frontmatter, also in a quoted text."""
     return Counter(match[0].strip() for match in _COMMENT.finditer(text))
+
+
+def _scalars(header: str, node: Node) -> Iterator[tuple[int, int]]:
+    """Yields where keys and scalars are."""
+    if node.is_scalar:
+        is_block = node.form in ("literal", "folded")  # a comment may follow its mark, on the first line
+        first = header[node.start : node.end].find("\n") + 1 if is_block else 0
+        yield node.start + first, node.end
+    for entry in node.entries:
+        if node.is_map:
+            yield entry.start, entry.after
+        yield from _scalars(header, entry.value)
 
 
 class Comments(NamedTuple):

@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 
 from slicebase.errors import SlicebaseError
 from slicebase.files.body.lines import read_time
-from slicebase.files.merge_comments import Comments, comments_in
+from slicebase.files.merge_comments import Comments, comments_in, comments_of
 from slicebase.files.merge_lines import Hunk, Merged, comparable, decide, merge_lines
 from slicebase.files.merge_scalars import Spelling
 from slicebase.files.slice_file import SliceFile
@@ -251,7 +251,7 @@ class _HeaderText:
     def own_comments(self, versions: Merged[SliceFile]) -> int:
         """Returns how many comments of each side are in its version."""
         sides = zip(self._files[1:], versions, strict=True)
-        return sum((_comments(side) & _comments(file)).total() for side, file in sides)
+        return sum((comments_of(side) & comments_of(file)).total() for side, file in sides)
 
     @cached_property
     def _spelling(self) -> Spelling:
@@ -265,7 +265,7 @@ class _HeaderText:
         return None if file.body else file
 
     def _keeps_comments(self, mine: SliceFile, other: SliceFile) -> bool:
-        return Comments(*map(_comments, self._files)).are_in(_comments(mine), _comments(other))
+        return Comments(*map(comments_of, self._files)).are_in(comments_of(mine), comments_of(other))
 
 
 def _both(hunk: Hunk) -> Sequence[bytes] | None:
@@ -297,10 +297,6 @@ def _with_comments(hunk: Hunk) -> Sequence[bytes] | None:
     comments = Comments(*map(comments_in, texts))
     has_all = [comments.are_in(found, found) for found in (comments.ours, comments.theirs)]
     return hunk.theirs if has_all == [False, True] else None
-
-
-def _comments(file: SliceFile | None) -> Counter[str]:
-    return comments_in(file.header if file else "")
 
 
 # Edits
