@@ -10,7 +10,7 @@ from math import inf
 from typing import Any, Final, NamedTuple, TypeVar
 
 from slicebase.files.body.lines import read_lines
-from slicebase.files.body.sections import lines_of_blocks, sections
+from slicebase.files.body.sections import headings, lines_of_blocks
 from slicebase.files.merge_header import moment
 from slicebase.files.merge_lines import EqualPart, Hunk, equal_parts
 from slicebase.files.slice_file import SliceFile
@@ -268,7 +268,7 @@ class AppendedParagraphs:
     def _levels(self, lines: Sequence[bytes]) -> dict[int, int]:
         if not self._is_markdown:
             return {}
-        return {section.line: section.level for section in sections(_text(lines)) if section.level}
+        return {heading.line: heading.level for heading in headings(_text(lines))}
 
     def _numbers_in_blocks(self, lines: Sequence[bytes]) -> set[int]:
         return lines_of_blocks(_text(lines)) if self._is_markdown else set()
@@ -324,7 +324,7 @@ class AddedSections:
             return None  # the other side did not only remove lines
         start = next((at for at, line in enumerate(side) if at >= size and line.strip()), len(side))
         added = side[start:]
-        is_section = any(section.line == 1 and section.level for section in sections(_text(added)))
+        is_section = next((heading.line for heading in headings(_text(added))), None) == 1
         if not is_section or _touch(side[:start], added) or _touch(added, _line_below(self._base, hunk)):
             return None
         above = other or _line_above(self._base, hunk)
