@@ -60,13 +60,23 @@ class Logs:
 
     def repeated(self, file: SliceFile) -> int:
         """Returns how many bytes at the start of a part other parts of the same file have, too, and count there."""
+        top = self._top(file)
+        return repeated_starts(self.whole(top)).get(file.id, 0) if top is not file else 0
+
+    def holder(self, file: SliceFile, row: Row) -> SliceFile:
+        """Returns the file in which a row counts: this one, or another part of the same file that has it, too."""
+        files = in_precedence(self.whole(self._top(file)))
+        return next((part for part in files if row.line.raw in part.body), file)
+
+    def _top(self, file: SliceFile) -> SliceFile:
+        """Returns the file that a part belongs to, and that belongs to no other."""
         above = [file]
         while (whole_id := whole_of(above[-1])) and all(whole_id != each.id for each in above):
             whole = self._folder.readable(whole_id)
             if whole is None:
                 break
             above.append(whole)
-        return repeated_starts(self.whole(above[-1])).get(file.id, 0) if len(above) > 1 else 0
+        return above[-1]
 
     def absent(self, file: SliceFile) -> list["AbsentPart"]:
         """Returns which parts of a file, and of theirs, cannot be read."""
