@@ -2,8 +2,7 @@
 
 import json
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 
@@ -16,33 +15,11 @@ from slicebase.workspace.atomic import locked
 from slicebase.workspace.journal import Journal, Replaced
 from slicebase.workspace.settings import Settings
 from slicebase.workspace.workspace import Workspace, create_workspace
+from tests.kills import Killed, killed_at
 from tests.library.scratch import ScratchLibrary
 
 SMALL = Settings(overflow_bytes=900)
 LONG = "words and words and words and more words and more words"
-
-
-class Killed(BaseException):
-    """Stands for the end of a process: nothing after it changes the disk."""
-
-
-@contextmanager
-def killed_at(number: int) -> Iterator[None]:
-    """Ends the process at the rename or deletion of a file with this number."""
-    done = 0
-    with pytest.MonkeyPatch.context() as patch:
-        for name in ("replace", "unlink"):
-            real = getattr(os, name)
-
-            def call(*given: object, real: Callable[..., None] = real, **options: object) -> None:
-                nonlocal done
-                if done + 1 >= number:
-                    raise Killed
-                real(*given, **options)
-                done += 1
-
-            patch.setattr(os, name, call)
-        yield
 
 
 def a_library(folder: Path) -> ScratchLibrary:
