@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from slicebase.graph.turn import Edge, Session, Turn
-from slicebase.importers.formats import HEAD_BYTES, Import, reading_order, recognise
+from slicebase.importers.formats import Import, reading_order, recognise
 from slicebase.importers.values import Batch, Format, ImportReport, ImportSource, Options
 from tests.paths import SHARED
 
@@ -76,13 +76,17 @@ def take(
     """Imports the sources, and checks that the report adds up."""
     run, taken = Import(options), Taken([], ImportReport())
     for name, data in inputs:
-        found = known or recognise(data[:HEAD_BYTES], name)
+        found = known or recognised(name, data)
         assert found is not None, f"nothing recognises {name}"
         for batch in run.read(ImportSource(name, chunks(data, chunk)), found):
             taken.batches.append(batch)
             taken.report.add(batch)
     assert taken.report.adds_up
     return taken
+
+
+def recognised(name: str, data: bytes) -> Format | None:
+    return recognise(ImportSource(name, chunks(data, 1 << 16)))
 
 
 def chunks(data: bytes, size: int) -> list[bytes]:

@@ -94,6 +94,7 @@ class Account:
 
     def redact(self, text: Callable[[str], str], error: "Callable[[SlicebaseError], SlicebaseError]") -> None:
         """Replaces the secrets in what the account repeats: names of files, and pieces of records."""
+        self.unrecognised = [text(each) for each in self.unrecognised]
         self.unreadable = [error(each) for each in self.unreadable]
         self.conflicts = [each._replace(where=text(each.where)) for each in self.conflicts]
         self.report.notes = [

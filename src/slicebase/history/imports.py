@@ -19,9 +19,9 @@ from slicebase.history.inputs import Input
 from slicebase.history.namesakes import INPUT_FAULTS, store_input
 from slicebase.history.readers import FileProgress, Recognised, reading
 from slicebase.history.unchanged import SeenInput, SeenInputs, count, enter
-from slicebase.importers.formats import FORMATS, HEAD_BYTES, Import, reading_order, recognise
+from slicebase.importers.formats import FORMATS, Import, reading_order, recognise
 from slicebase.importers.redaction import redact, redactor_of
-from slicebase.importers.values import Batch, Format, NoteAction, Options
+from slicebase.importers.values import Batch, Format, ImportSource, NoteAction, Options
 from slicebase.truth.truth import Truth
 from slicebase.truth.turns import AddedTurns, LinkedTurns
 
@@ -164,7 +164,7 @@ def _recognise_all(found: Sequence[Input], work: ImportWork, done: set[str]) -> 
     recognised = []
     for each in found:
         with _without_faults(account, *INPUT_FAULTS):
-            known = chosen or recognise(_head(each), each.name)
+            known = chosen or recognise(ImportSource(each.name, each.chunks()))
             if known is not None:
                 recognised.append(Recognised(each, known))
                 account.formats[known.name] = account.formats.get(known.name, 0) + 1
@@ -207,15 +207,6 @@ def _format(name: str) -> Format:
 
 def _names() -> str:
     return ", ".join((*(each.name for each in FORMATS), GRAPH_FORMAT))
-
-
-def _head(each: Input) -> bytes:
-    head = b""
-    for chunk in each.chunks():
-        head += chunk
-        if len(head) >= HEAD_BYTES:
-            break
-    return head[:HEAD_BYTES]
 
 
 # Graph files

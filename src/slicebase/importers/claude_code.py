@@ -24,20 +24,24 @@ from slicebase.importers.boundaries import Boundaries, BoundaryState
 from slicebase.importers.claude_records import (
     BOUNDARY,
     NO_TURNS,
+    SILENT,
+    agent_of,
     content_of,
     essence,
+    is_aside,
     is_record,
-    message_of_agent,
     other_kind,
+    record_inside,
 )
-from slicebase.importers.elements import first_values, json_records
+from slicebase.importers.elements import json_records
 from slicebase.importers.json_stream import RecordLine, json_lines
 from slicebase.importers.parents import LinksState, ParentLinks
 from slicebase.importers.queued import MessageQueue, QueueState
+from slicebase.importers.silence import holds_text, settle, without_turn
 from slicebase.importers.subagents import SUBAGENT, Agents, prompt_key
 from slicebase.importers.thread import LAST, Fault, NonTurn, SourceRecord, Thread, ThreadState, TurnDraft, read_records
 from slicebase.importers.times import SourceClock, start_of
-from slicebase.importers.values import Batch, Format, ImportSource, KnownAgents, Options, Read, StarterKey
+from slicebase.importers.values import Batch, Format, Head, ImportSource, KnownAgents, Options, Read, StarterKey
 
 NAME: Final = "claude-code"
 
@@ -47,8 +51,8 @@ AGENT_TOOLS: Final = frozenset({"Agent", "Task"})
 FACTS: Final = {"cwd": "cwd", "gitBranch": "git_branch", "version": "version", "agentId": "agent"}
 
 
-def sniff(head: bytes, name: str) -> bool:
-    return any(map(is_record, first_values(head, name, 20)))
+def sniff(head: Head) -> bool:
+    return any(map(is_record, head.records))
 
 
 def start(options: Options) -> Read:
@@ -196,13 +200,14 @@ class Transcript:
         """Reads a record that is not a turn itself; the progress of a subagent contains one."""
         self._read_metadata(record)
         thread = self._thread(self._session_of(record))
-        other = NonTurn(other_kind(record), record.get("uuid"), record.get("parentUuid"))
-        inner = message_of_agent(record)
+        own, parent = record.get("uuid"), record.get("parentUuid")
+        inner = record_inside(record)
         if inner is None:
-            thread.add_non_turn(other)
-        else:
-            thread.bridge(other)
-            yield from self._admit(inner, where)
+            settle(thread, without_turn(other_kind(record), record, SILENT, source_id=own, parent=parent), where)
+            return
+        if inner.get("uuid") != own:
+            thread.bridge(NonTurn(other_kind(record), own, parent))
+        yield from self._admit(inner, where)
 
     def _admit(self, record: SourceRecord, where: str) -> Iterator[Batch]:
         thread = self._thread(self._session_of(record))
@@ -220,6 +225,8 @@ class Transcript:
         yield from thread.admit(record, where, essence, build)
         for repaired, draft in drafts:
             self._remember(thread, repaired, draft, before=before)
+        if is_aside(record):
+            thread.last = before
 
     def _drafted(self, thread: Thread, record: SourceRecord, flag: Flag, where: str) -> TurnDraft | NonTurn | Fault:
         content = content_of(record, flag)
@@ -230,16 +237,15 @@ class Transcript:
             kind = record.get("type")
             if kind in ("user", "assistant"):
                 return Fault("no-message", source_id=own, parent=parent)
-            lost = "message" in record or "content" in record
-            return Fault("unknown-record", str(kind), own, parent, lost=lost)
+            return Fault("unknown-record", str(kind), own, parent, lost=holds_text(record))
         if not as_name(record.get("sessionId")):
             self.builder.note("no-session", where)
             if thread.last is None:
                 self.builder.unnamed.add(thread.session)
         role, parts = content
-        is_assumed = "parentUuid" not in record and record.get("isSidechain") is True
+        is_assumed = "parentUuid" not in record and record.get("isSidechain") is True and not is_aside(record)
         above: Any = LAST if is_assumed else self._above(thread, record, where)
-        references = self._references(record, parts)
+        references = (thread.last,) if is_aside(record) else self._references(record, parts)
         return TurnDraft(role, parts, own, above, references, record.get("timestamp"), is_assumed=is_assumed)
 
     def _above(self, thread: Thread, record: SourceRecord, where: str) -> str | None:
@@ -376,9 +382,9 @@ class Transcript:
             self.summaries[str(record.get("leafUuid")).lower()] = title
         elif title:
             self._title(as_name(record.get("sessionId")) or self.session, kind, title)
-        elif kind == "progress" and isinstance(data := record.get("data"), dict):
-            agent, call = as_name(data.get("agentId")), as_name(record.get("parentToolUseID"))
-            if agent and call in self.calls:
+        elif agent := agent_of(record):
+            call = as_name(record.get("parentToolUseID"))
+            if call in self.calls:
                 self.prompts.pop(call, None)
                 self._started(("agent", self._base(record), agent), self.calls[call])
 

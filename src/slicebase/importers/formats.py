@@ -17,6 +17,7 @@ from slicebase.importers import (
     opencode,
     swe_agent,
 )
+from slicebase.importers.heads import heads
 from slicebase.importers.redaction import redact, redactor_of
 from slicebase.importers.subagents import Agents
 from slicebase.importers.values import Batch, Format, ImportSource, KnownAgents, Options
@@ -35,12 +36,10 @@ FORMATS: tuple[Format, ...] = (
     messages.FORMAT,
 )
 
-HEAD_BYTES = 64 << 10
 
-
-def recognise(head: bytes, name: str) -> Format | None:
-    """Returns the format of a source, by its first `HEAD_BYTES` and its name, or None."""
-    return next((known for known in FORMATS if known.sniff(head, name)), None)
+def recognise(source: ImportSource) -> Format | None:
+    """Returns the format of a source by its first complete records, or None. Reads no more of it than that needs."""
+    return next((known for head in heads(source) for known in FORMATS if known.sniff(head)), None)
 
 
 def reading_order(name: str) -> tuple[bool, int, str]:

@@ -11,7 +11,7 @@ known not to be a turn (counted by kind), a record that was skipped (one note). 
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from msgspec import Struct
 
@@ -46,6 +46,7 @@ REASONS: Final[Mapping[str, ReasonCode]] = {
     "unknown-record": ReasonCode("skipped", "the type of the record is not known"),
     "no-message": ReasonCode("skipped", "the record should contain a message, but does not"),
     "no-canonical-form": ReasonCode("skipped", "the record has no canonical form, so it cannot be hashed"),
+    "unfinished": ReasonCode("skipped", "the message still grows; an import after its end stores it"),
     "no-beginning": ReasonCode(
         "skipped", "the messages before the steps were cut off, so the positions of the steps are not known"
     ),
@@ -69,6 +70,7 @@ REASONS: Final[Mapping[str, ReasonCode]] = {
     ),
     "cycle": ReasonCode("repaired", "a parent that descends from its own child was removed"),
     "unknown-content": ReasonCode("flattened", "content of an unknown type was kept as text"),
+    "long-facts": ReasonCode("flattened", "what is said about a session is long; its beginning was kept"),
     "media": ReasonCode("flattened", "media were kept as a pointer"),
     "unreadable": ReasonCode("flattened", "content that is encrypted in the source was kept as a pointer"),
 }
@@ -141,11 +143,19 @@ class Batch(Struct, frozen=True):
 Read = Callable[[ImportSource], Iterator[Batch]]
 
 
-class Format(NamedTuple):
-    """An importer. `start` returns the reader of a file."""
+class Head(NamedTuple):
+    """The beginning of a source, by which its format is recognised: its bytes, and the first objects in them."""
 
     name: str
-    sniff: Callable[[bytes, str], bool]
+    data: bytes
+    records: list[dict[str, Any]]
+
+
+class Format(NamedTuple):
+    """An importer. `sniff` returns whether it reads a source, and `start` returns the reader of a file."""
+
+    name: str
+    sniff: Callable[[Head], bool]
     start: Callable[[Options], Read]
 
 

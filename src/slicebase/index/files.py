@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from stat import S_ISREG
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import apsw
 
@@ -21,22 +21,17 @@ from slicebase.workspace.boundary import cannot_read
 from slicebase.workspace.journal import Journal
 from slicebase.workspace.workspace import Workspace, create_local_folder
 
+if TYPE_CHECKING:  # start-up counts: most libraries have no notes
+    from slicebase.index.notes import AtHand, Cleaning
+
 _Answer = TypeVar("_Answer")
-
-
-class Cleaning(Protocol):
-    """The redaction that texts of notes pass before they are stored."""
-
-    def uncounted(self, text: str) -> str: ...
-
-    def state(self) -> str: ...
 
 
 class FileIndex:
     """The index of the slice files of a workspace, and of the notes that they point to."""
 
     def __init__(
-        self, workspace: Workspace, cleaning: Cleaning, progress: ReadProgress = lambda done, total: None
+        self, workspace: Workspace, cleaning: "Cleaning", progress: ReadProgress = lambda done, total: None
     ) -> None:
         self._root = workspace.root
         self._library = workspace.library
@@ -47,11 +42,14 @@ class FileIndex:
         self.unreadable = 0  # files that could not be read at the last query
         self._was_asked = False
 
-    def ask(self, question: Callable[[apsw.Connection], _Answer]) -> _Answer:
-        """Updates the index, calls `question` with a connection to it, and returns the result."""
+    def ask(self, question: Callable[[apsw.Connection], _Answer], at_hand: "AtHand | None" = None) -> _Answer:
+        """Updates the index, calls `question` with a connection to it, and returns the result.
+
+        `at_hand` is what the caller has just read and written, so that it is not read a second time.
+        """
 
         def with_current_files(connection: apsw.Connection) -> _Answer:
-            self._bring_up_to_date(connection)
+            self._bring_up_to_date(connection, at_hand)
             with reading(connection):
                 self.unreadable = connection.execute("SELECT count(*) FROM files WHERE problem IS NOT NULL").get
                 return question(connection)
@@ -72,7 +70,7 @@ class FileIndex:
 
         return self.database.ask(with_known_files) if self._was_asked else self.ask(question)
 
-    def _bring_up_to_date(self, connection: apsw.Connection) -> None:
+    def _bring_up_to_date(self, connection: apsw.Connection, at_hand: "AtHand | None") -> None:
         self._journal.settle_if_free()
         known, notes, cleaned = connection.execute("SELECT listing, notes, cleaned FROM state").get
         current = "\0".join(listing(self._library))
@@ -82,9 +80,9 @@ class FileIndex:
 
         with writing(connection):
             tick = self.database.tick()
-            update = Update(connection, self._library, self._cleaning.uncounted, self.progress)
+            update = Update(connection, self._library, self._cleaning, self.progress, at_hand)
             update.run(listing(self._library), tick)
-            update.run_notes(self._cleaning.state)
+            update.run_notes()
 
     def _is_empty(self, connection: apsw.Connection) -> bool:
         """Returns whether the index has no files: a listing that is not certain is empty, too."""

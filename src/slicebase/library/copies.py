@@ -19,11 +19,10 @@ from slicebase.files.body.write import whole_body
 from slicebase.files.create import new_file
 from slicebase.files.links import file_name
 from slicebase.files.model import Link
-from slicebase.files.note import note_text
 from slicebase.files.note_links import NamedNote, NoteNames
 from slicebase.files.slice_file import SliceFile
 from slicebase.files.yaml.edit import delete_key, set_key
-from slicebase.index.notes import CopiedNote, copied_notes, missing_targets
+from slicebase.index.notes import CopiedNote, NotesAtHand, copied_notes, missing_targets
 from slicebase.library.notes import NoteReader, NotesCall, NotesReport, one_at_a_time
 from slicebase.library.pointers import MOST_LINKED, NoteVersion, moment_of
 from slicebase.library.walk import SkippedNote, walk
@@ -132,7 +131,7 @@ class NoteCopier:
                 unchanged += 1
             else:
                 reader.skipped.append(SkippedNote(path, _CHANGED))
-        refused = self._write(source, copies, reader.skipped)
+        refused = self._write(source, copies, reader)
         written = [each for each in copies if each.id not in refused]
         self._unlink(
             {
@@ -163,20 +162,20 @@ class NoteCopier:
         mark = raw_digest(os.fsencode(prefix if inside else folder)).hex()[:_MARK]
         return _Source(folder, mark, "" if prefix in (".", "") else f"{prefix}/")
 
-    def _write(self, source: _Source, copies: Sequence[_Copy], skipped: list[SkippedNote]) -> dict[str, str]:
+    def _write(self, source: _Source, copies: Sequence[_Copy], reader: NoteReader) -> dict[str, str]:
         """Writes the files in batches. Returns the ids of those that could not be written, with the reasons."""
         refused: dict[str, str] = {}
         for first in range(0, len(copies), _BATCH):
             files = []
             for each in copies[first : first + _BATCH]:
                 try:
-                    files.append(self._file(source, each))
+                    files.append(self._file(source, each, reader.at_hand))
                 except SlicebaseError as error:  # the note changed or went since it was read first
                     refused[each.id] = error.message
             with self._folder.writing() as writer:
                 unwritten = writer.write_all((None, file) for file in files)
             refused |= {file.id or "": error.message for file, error in unwritten}
-        skipped += [SkippedNote(each.version.path, refused[each.id]) for each in copies if each.id in refused]
+        reader.skipped += [SkippedNote(each.version.path, refused[each.id]) for each in copies if each.id in refused]
         return refused
 
     def _unlink(self, broken: Mapping[str, Collection[str]]) -> None:
@@ -191,13 +190,13 @@ class NoteCopier:
             with self._folder.writing() as writer:
                 writer.write_all(drafts)
 
-    def _file(self, source: _Source, each: _Copy) -> SliceFile:
-        """Returns the slice file of a note. Its text is read again: those of a large folder do not fit into memory."""
+    def _file(self, source: _Source, each: _Copy, at_hand: NotesAtHand) -> SliceFile:
+        """Returns the slice file of a note. Its bytes are read again: the note may have changed."""
         version = each.version
         data = read_note_bytes(source.path, version.path)
         if data.digest != version.hash:
             raise SlicebaseError("conflict", f"{version.path} changed while it was read", hint="try again")
-        text = self._redaction.uncounted(note_text(data.data))
+        text = at_hand.of(data, self._redaction).text
         body_type = "text" if version.path.lower().endswith(".txt") else "markdown"
         return new_file(
             id=each.id,
