@@ -25,6 +25,12 @@ class AbsentPart(NamedTuple):
     owner: str | None
     id: str
     how: str
+    remedy: str | None  # None if its content is gone for good
+
+    @property
+    def hint(self) -> str:
+        give_up = f"give it up: `tt disconnect {self.owner} has_part {self.id}`"
+        return f"{self.remedy}, or {give_up}" if self.remedy else give_up
 
 
 class Logs:
@@ -85,11 +91,15 @@ class Logs:
         gone = []
         for owner, name in ((each.id, name) for each in parts for name in parts_of(each)):
             part = found.get(name)
-            if part is None:
-                gone.append(AbsentPart(owner, name, "unreadable" if self._folder.has(name) else "missing"))
-            elif part.purged or part.body_type != file.body_type:
-                how = "purged" if part.purged else f"of another type, {part.body_type}"
-                gone.append(AbsentPart(owner, name, how))
+            if part is None and self._folder.has(name):
+                gone.append(AbsentPart(owner, name, "unreadable", "repair the file, as `tt validate` says"))
+            elif part is None:
+                gone.append(AbsentPart(owner, name, "missing", "get the file back"))
+            elif part.purged:
+                gone.append(AbsentPart(owner, name, "purged", None))
+            elif part.body_type != file.body_type:
+                remedy = f"make its body.type {file.body_type} again"
+                gone.append(AbsentPart(owner, name, f"of another type, {part.body_type}", remedy))
         return gone
 
     def hash(self, file: SliceFile) -> str | None:
