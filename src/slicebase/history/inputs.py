@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
+from time import time_ns
 from typing import NamedTuple
 
 from slicebase.errors import SlicebaseError, Where
@@ -29,6 +30,7 @@ _CHUNK = 1 << 20
 # The endings that a folder or a zip is searched for; a file that the user names may have any ending.
 _ENDINGS = (".json", ".jsonl", ".slice", ".traj")
 _STORE = "opencode.db"
+_DAY = 24 * 60 * 60
 
 
 class Input(NamedTuple):
@@ -155,6 +157,14 @@ def file_chunks(path: Path) -> Iterator[bytes]:
                 yield chunk
     except OSError as error:
         raise _no_input(path, error) from None
+
+
+def is_recent(moment: int, seconds: float) -> bool:
+    """Returns whether a file's time, in nanoseconds, lies within the last seconds.
+
+    The clock of a disk may be ahead of ours. A time further in the future than a day is wrong, and says nothing.
+    """
+    return -_DAY < (time_ns() - moment) / 1e9 < seconds
 
 
 # A damaged zip raises many kinds of errors.

@@ -139,10 +139,46 @@ def is_command(record: SourceRecord) -> bool:
     """Returns whether a record is about a command of the client, and no message of a person or a model."""
     if record.get("isMeta") is True or record.get("type") in ("system", "attachment"):
         return True
-    message = record.get("message")
-    content = message.get("content") if isinstance(message, dict) else None
+    content = _content(record)
     texts = [content] if isinstance(content, str) else [block.get("text") for block in as_objects(content)]
     return record.get("type") == "user" and any(str(text).lstrip().startswith(_COMMANDS) for text in texts)
+
+
+def is_prompt(record: SourceRecord) -> bool:
+    """Returns whether a record is what a user wrote, or a command: no result, no summary, nothing of the client."""
+    if record.get("type") != "user" or record.get("isMeta") is True or record.get("isCompactSummary") is True:
+        return False
+    content = _content(record)
+    return isinstance(content, str) or any(block.get("type") != "tool_result" for block in as_objects(content))
+
+
+# The calls of an answer
+
+
+def answer_of(record: SourceRecord) -> str | None:
+    """Returns the id of the answer that a record is a block of."""
+    message = record.get("message")
+    return as_name(message.get("id")) if isinstance(message, dict) else None
+
+
+def call_ids(record: SourceRecord) -> list[str]:
+    """Returns the ids of the calls in a record."""
+    return _ids(record, "tool_use", "id")
+
+
+def result_ids(record: SourceRecord) -> list[str]:
+    """Returns the ids of the calls whose results are in a record."""
+    return _ids(record, "tool_result", "tool_use_id")
+
+
+def _ids(record: SourceRecord, kind: str, field: str) -> list[str]:
+    blocks = as_objects(_content(record))
+    return [name for block in blocks if block.get("type") == kind and (name := as_name(block.get(field)))]
+
+
+def _content(record: SourceRecord) -> Any:
+    message = record.get("message")
+    return message.get("content") if isinstance(message, dict) else None
 
 
 # Records inside records

@@ -55,7 +55,7 @@ class Import:
 
     def __init__(self, options: Options) -> None:
         self._options = options
-        self._agents = Agents()
+        self.agents = Agents()
 
     def read(self, source: ImportSource, known: Format) -> Iterator[Batch]:
         """Yields the batches of a source, without what is private, and without secrets unless the options say so."""
@@ -67,7 +67,7 @@ class Import:
 
     def join(self, known: KnownAgents) -> list[Edge]:
         """Adds what a file says about agents. Returns the links between files that are complete now."""
-        return list(self._agents.merge(known))
+        return list(self.agents.merge(known))
 
 
 def read_source(source: ImportSource, known: Format, options: Options) -> Iterator[Batch]:

@@ -68,6 +68,9 @@ REASONS: Final[Mapping[str, ReasonCode]] = {
     "compacted-parent": ReasonCode(
         "repaired", "the record names the turn before a compaction as its parent; the summary was used"
     ),
+    "missing-parent": ReasonCode(
+        "repaired", "the parent of the record is not stored; its turn goes on from the turn before it"
+    ),
     "cycle": ReasonCode("repaired", "a parent that descends from its own child was removed"),
     "unknown-content": ReasonCode("flattened", "content of an unknown type was kept as text"),
     "long-facts": ReasonCode("flattened", "what is said about a session is long; its beginning was kept"),
@@ -85,10 +88,11 @@ class Options(NamedTuple):
 
 
 class ImportSource(NamedTuple):
-    """One input: its name as reports show it (`export.zip!conversations.json`), and its bytes."""
+    """One input: its name as reports show it (`export.zip!conversations.json`), its bytes, and whether it may grow."""
 
     name: str
     chunks: Iterable[bytes]
+    is_growing: bool = False  # it was written just now: more may follow
 
     @property
     def stem(self) -> str:
@@ -110,7 +114,7 @@ class Note(Struct, frozen=True):
     lost: bool = False  # message content was left out
 
 
-StarterKey = tuple[str, ...]  # names an agent, its run, or its prompt
+StarterKey = tuple[str, str, str]  # what an agent is known by, its session, and the digest of its id, run or prompt
 
 
 class KnownAgents(NamedTuple):
@@ -118,6 +122,7 @@ class KnownAgents(NamedTuple):
 
     starters: list[tuple[StarterKey, str]]
     waiting: list[tuple[StarterKey, list[str]]]
+    linked: tuple[StarterKey, ...] = ()  # the starters whose agents were found
 
 
 class Batch(Struct, frozen=True):
@@ -137,6 +142,7 @@ class Batch(Struct, frozen=True):
     redacted: dict[str, int] = {}  # secrets replaced, by label
     unnamed: bool = False  # the source does not name the session: it is named after the file, or by the user
     agents: KnownAgents | None = None  # at the end of a file, what it says about agents of other files
+    is_open: bool = False  # at the end of a file that grows: something in it is not decided
     assumed: frozenset[str] = frozenset()  # turns whose records name no parent: theirs are the turns before them
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from stat import S_ISREG
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import apsw
 
@@ -26,6 +26,9 @@ if TYPE_CHECKING:  # start-up counts: most libraries have no notes
 
 _Answer = TypeVar("_Answer")
 
+# What tells an index from another one: a new one after damage, or one in memory.
+_STATE: Final = "SELECT length(listing), length(notes), cleaned, (SELECT count(*) FROM files) FROM state"
+
 
 class FileIndex:
     """The index of the slice files of a workspace, and of the notes that they point to."""
@@ -40,35 +43,38 @@ class FileIndex:
         self.progress = progress
         self.database = Disposable(workspace.files, FILES_LAYOUT)
         self.unreadable = 0  # files that could not be read at the last query
-        self._was_asked = False
+        self._known: object = None  # the state of the index at the last query
 
     def ask(self, question: Callable[[apsw.Connection], _Answer], at_hand: "AtHand | None" = None) -> _Answer:
         """Updates the index, calls `question` with a connection to it, and returns the result.
 
         `at_hand` is what the caller has just read and written, so that it is not read a second time.
         """
-
-        def with_current_files(connection: apsw.Connection) -> _Answer:
-            self._bring_up_to_date(connection, at_hand)
-            with reading(connection):
-                self.unreadable = connection.execute("SELECT count(*) FROM files WHERE problem IS NOT NULL").get
-                return question(connection)
-
-        if not self.database.path.exists():
-            with suppress(SlicebaseError):  # where nothing can be written, the index is built in memory
-                create_local_folder(self._root)
-        answer = self.database.ask(with_current_files)
-        self._was_asked = True
-        return answer
+        return self._ask(question, lambda connection: self._bring_up_to_date(connection, at_hand))
 
     def ask_again(self, question: Callable[[apsw.Connection], _Answer]) -> _Answer:
         """Asks about what the last query has found, without a new look at the folder, which takes longer."""
 
-        def with_known_files(connection: apsw.Connection) -> _Answer:
+        def update(connection: apsw.Connection) -> None:
+            if connection.execute(_STATE).get != self._known:
+                self._bring_up_to_date(connection, None)
+
+        return self._ask(question, update)
+
+    def _ask(
+        self, question: Callable[[apsw.Connection], _Answer], update: Callable[[apsw.Connection], None]
+    ) -> _Answer:
+        def with_current_files(connection: apsw.Connection) -> _Answer:
+            update(connection)
             with reading(connection):
+                self._known = connection.execute(_STATE).get
+                self.unreadable = connection.execute("SELECT count(*) FROM files WHERE problem IS NOT NULL").get
                 return question(connection)
 
-        return self.database.ask(with_known_files) if self._was_asked else self.ask(question)
+        if not self.database.exists():
+            with suppress(SlicebaseError):  # where nothing can be written, the index is built in memory
+                create_local_folder(self._root)
+        return self.database.ask(with_current_files)
 
     def _bring_up_to_date(self, connection: apsw.Connection, at_hand: "AtHand | None") -> None:
         self._journal.settle_if_free()
