@@ -170,19 +170,22 @@ def test_a_write_that_fails_is_undone_before_the_error_is_reported(
     assert not workspace.journal.exists()
 
 
-def test_a_write_that_the_disk_does_not_confirm_stays(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("number", "code", "left"), [(2, "cannot-write", OLD), (5, "not-flushed", NEW)])
+def test_a_write_that_the_disk_does_not_confirm_stays_if_it_has_begun(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, number: int, code: str, left: dict[str, bytes]
+) -> None:
     real, calls = os.fsync, count(1)
 
     def fails(descriptor: int) -> None:
-        if next(calls) == 5:  # after the journal, its folder, and the two files
+        if next(calls) == number:  # of the journal, its folder, the two files, and their folder
             raise OSError(5, "Input/output error")
         real(descriptor)
 
     monkeypatch.setattr(os, "fsync", fails)
     with pytest.raises(SlicebaseError) as caught:
         Journal(workspace).write(WRITE)
-    assert caught.value.code == "not-flushed"
-    assert files(workspace.root) == NEW
+    assert caught.value.code == code
+    assert files(workspace.root) == left
     assert not workspace.journal.exists()
 
 

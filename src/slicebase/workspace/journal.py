@@ -51,7 +51,13 @@ class Journal:
         from msgspec import json  # imported here to keep start-up fast
 
         entries = json.encode([_Entry(name, old, digest(new)) for name, old, new in files])
-        write_bytes(self._path, [entries], within=self._root, private=True, temporary=own_temporary())
+        try:
+            write_bytes(self._path, [entries], within=self._root, private=True, temporary=own_temporary())
+        except SlicebaseError as error:
+            if error.code != "not-flushed":
+                raise
+            self.settle()  # no file is written yet, whatever that error says
+            raise SlicebaseError("cannot-write", "the disk confirms no write", where=error.where) from None
         try:
             write_all(self._library, [(name, new) for name, _, new in files], within=self._root)
         finally:
