@@ -45,6 +45,16 @@ class FileIndex:
         self.unreadable = 0  # files that could not be read at the last query
         self._known: object = None  # the state of the index at the last query
 
+    def has_files(self) -> bool:
+        """Returns whether there are slice files, without opening the index; true where that cannot be seen."""
+        try:
+            with os.scandir(self._library) as entries:
+                return any(entry.name.endswith(".slice") for entry in entries)
+        except FileNotFoundError:
+            return False
+        except OSError:
+            return True
+
     def ask(self, question: Callable[[apsw.Connection], _Answer], at_hand: "AtHand | None" = None) -> _Answer:
         """Updates the index, calls `question` with a connection to it, and returns the result.
 
