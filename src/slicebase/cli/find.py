@@ -14,7 +14,7 @@ from slicebase.cli.output import BOLD, DIM, Shown, Styled, counted, json_option,
 from slicebase.core.refs import as_words
 from slicebase.errors import Exit
 from slicebase.verbs.found import FoundSession, TurnView
-from slicebase.verbs.names import short_places, shortened
+from slicebase.verbs.names import short_places, short_texts, shortened
 
 if TYPE_CHECKING:
     from slicebase.base import Slicebase
@@ -248,11 +248,12 @@ def stale(ctx: click.Context, /, half_life: float | None, as_json: bool, **filte
         print_json({"half_life_days": days, "files": files})
     else:
         short = short_files(base, [each.entry for each in found])
+        details = short_texts(base, {why.detail for each in found for why in each.reasons})
         for each in found:
             print_text(*headline(each.entry, short, moment, days))
             for why in each.reasons:
                 since = f" (since {to_text(why.since)[:10]})" if why.since is not None else ""
-                print_text(f"    {printable(why.detail)}{since}")
+                print_text(f"    {printable(details[why.detail])}{since}")
     note_unreadable(base)
     return Exit.FINDINGS if found else Exit.DONE
 
