@@ -61,37 +61,11 @@ class Finder:
         refuse_unsearchable(asked)
         for attempt in tries(asked, either=either):
             if attempt.some == either:
-                found = self.found(asked, filters, attempt, former_rows=former_rows, limit=limit)
+                found = found_files(self, asked, filters, attempt, former_rows=former_rows, limit=limit)
                 if found.hits:
                     return found
-        hints = self.hints(asked, filters, former_rows=former_rows)
+        hints = file_hints(self, asked, filters, former_rows=former_rows)
         return Results((), 0, tuple(hints or ["there is no similar word here: `tt list` shows the files"]))
-
-    def found(
-        self, query: "Query", filters: Filters, attempt: "Attempt", *, former_rows: bool = False, limit: int = 10
-    ) -> "Results":
-        """Returns the files that match a query in one way, best first."""
-        from slicebase.index.asked import Search, file_filters
-        from slicebase.index.results import Results
-
-        narrowed = file_filters(query, filters, self.surroundings.now())
-        if narrowed is None or not self.index.has_files():
-            return Results((), 0, ())
-        from slicebase.index.search import search
-
-        wanted = Search(query, narrowed, former_rows, attempt, limit)
-        return self.index.ask(lambda connection: search(connection, wanted))
-
-    def hints(self, query: "Query", filters: Filters = EVERY_FILE, *, former_rows: bool = False) -> list[str]:
-        """Returns what to try after a search that found nothing."""
-        from slicebase.index.asked import Search, file_filters
-        from slicebase.index.search import hints
-
-        narrowed = file_filters(query, filters, self.surroundings.now())
-        if narrowed is None or not self.index.has_files():
-            return []
-        wanted = Search(query, narrowed, former_rows)
-        return self.index.ask_again(lambda connection: hints(connection, wanted))
 
     def explore(
         self,
@@ -159,3 +133,34 @@ class Finder:
         from slicebase.index.info import file_info
 
         return self.index.ask(lambda connection: file_info(connection, self.workspace, file_id))
+
+
+# For a search that looks for turns as well
+
+
+def found_files(
+    finder: Finder, query: "Query", filters: Filters, attempt: "Attempt", *, former_rows: bool, limit: int
+) -> "Results":
+    """Returns the files that match a query in one way, best first."""
+    from slicebase.index.asked import Search, file_filters
+    from slicebase.index.results import Results
+
+    narrowed = file_filters(query, filters, finder.surroundings.now())
+    if narrowed is None or not finder.index.has_files():
+        return Results((), 0, ())
+    from slicebase.index.search import search
+
+    wanted = Search(query, narrowed, former_rows, attempt, limit)
+    return finder.index.ask(lambda connection: search(connection, wanted))
+
+
+def file_hints(finder: Finder, query: "Query", filters: Filters, *, former_rows: bool) -> list[str]:
+    """Returns what to try after a search that found no file."""
+    from slicebase.index.asked import Search, file_filters
+    from slicebase.index.search import hints
+
+    narrowed = file_filters(query, filters, finder.surroundings.now())
+    if narrowed is None or not finder.index.has_files():
+        return []
+    wanted = Search(query, narrowed, former_rows)
+    return finder.index.ask_again(lambda connection: hints(connection, wanted))

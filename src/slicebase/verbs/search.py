@@ -8,6 +8,7 @@ from slicebase.core.times import EARLIEST, milliseconds
 from slicebase.errors import refuse_out_of_range
 from slicebase.index.asked import refuse_unsearchable
 from slicebase.index.entries import EVERY_FILE, Filters
+from slicebase.library.finder import file_hints, found_files
 from slicebase.verbs.found import FoundSession, FoundTurns, SearchResults
 from slicebase.verbs.parts import Parts
 
@@ -31,11 +32,11 @@ def search(
     chosen, asked = filters or EVERY_FILE, read(query)
     refuse_unsearchable(asked)
     for attempt in tries(asked, either=either):
-        files = parts.finder.found(asked, chosen, attempt, former_rows=former_rows, limit=limit)
+        files = found_files(parts.finder, asked, chosen, attempt, former_rows=former_rows, limit=limit)
         turns = _turns(parts, asked, chosen, attempt, limit)
         if files.hits or turns.turns:
             return SearchResults(files, turns, attempt, either=either)
-    hints = [*parts.finder.hints(asked, chosen, former_rows=former_rows), *_similar_words(parts, asked)]
+    hints = [*file_hints(parts.finder, asked, chosen, former_rows=former_rows), *_similar_words(parts, asked)]
     none = "there is no similar word here: `tt list` shows the files, and `tt turns` the sessions"
     return SearchResults(files, turns, ALL_WORDS, either=either, hints=tuple(dict.fromkeys(hints or [none])))
 
