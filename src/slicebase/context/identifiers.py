@@ -122,12 +122,12 @@ def _kept(run: str) -> _Kept:
     names = {name, name.strip(_AROUND)}
     if _JOINT.search(name):
         names.update(map(trimmed, _JOINT.split(name)), name.split(":"))
-    identifiers = [each for each in names if len(each) <= _LONGEST and is_identifier(each)]
-    if not identifiers:
-        return ()
-    written = [as_written(each) for each in identifiers]
-    lowered = [_LOWERED + each.lower() for each, other in zip(identifiers, written, strict=True) if each != other]
-    return (*written, *lowered), _humps(run)
+    forms: list[str] = []
+    for each in names:
+        if len(each) <= _LONGEST and is_identifier(each):
+            written = as_written(each)
+            forms += (written,) if written == each else (written, _LOWERED + each.lower())
+    return (tuple(forms), _humps(run)) if forms else ()
 
 
 def in_any_case(name: str) -> tuple[str, str]:
@@ -146,7 +146,7 @@ def joined_names(text: str) -> Iterator[str]:
 def as_written(name: str) -> str:
     """Returns an identifier with a mark before each capital letter, as the index keeps it."""
     if name.isascii():
-        return name.translate(_MARKED) if any(map(str.isupper, name)) else name
+        return name if name == name.lower() else name.translate(_MARKED)
     return "".join([_CAPITAL + letter.lower() if letter.isupper() else letter for letter in name])
 
 
