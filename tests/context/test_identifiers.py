@@ -7,21 +7,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from slicebase.context import identifiers
-from slicebase.context.identifiers import Named, as_written, is_identifier, named_in, runs_of, trimmed
+from slicebase.context.identifiers import Named, as_written, humps_in, is_identifier, named_in, runs_of, trimmed
 from slicebase.context.words import simplified, without_unspaced
 
-PIECES = st.sampled_from(
-    [
-        *"aBÉß1_-./:@#+~ \n→・漢한ｆ１\u3000\u00a0\ud800İ²",
-        "parseArgs",
-        "HTTPServer2",
-        "C++",
-        "x.Name",
-        "plain",
-        "Ab" * 300,
-    ]
-)
+NAMES = ["parseArgs", "HTTPServer2", "C++", "x.Name", "plain", "bC", "äB", "ＡＢc"]
+PIECES = st.sampled_from([*NAMES, *"aBÉß1_-./:@#+~ \n\x1c→・漢한ｆ１\u3000\u00a0\ud800İ²"])
 TEXTS = st.lists(PIECES, max_size=24).map("".join)
+LONG = st.just("Ab" * 300)
 
 
 def plain_runs(text: str) -> set[str]:
@@ -45,12 +37,25 @@ def plain_named(text: str) -> Named:
     return found
 
 
-@given(TEXTS)
+@given(st.lists(PIECES | LONG, max_size=24).map("".join))
 @example("a・parseArgs→GIT_INDEX_FILE，ｘ１ 漢字x.Name")
 def test_runs_and_names_are_what_the_plain_definitions_give(text: str) -> None:
     assert runs_of(text) == plain_runs(text)
     assert named_in(text) == plain_named(text)
     assert named_in(text) == plain_named(text)  # remembered now
+
+
+@given(TEXTS | st.text(max_size=30))
+def test_the_parts_of_names_are_those_of_every_word_that_has_a_capital_inside(text: str) -> None:
+    """Said plainly: each word by itself, split before each capital that begins a part."""
+    humps = re.compile(r"(?<=[^\W\d_A-Z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][^\W\d_A-Z])")
+    words = re.findall(r"[^\W_]+", without_unspaced(simplified(text)))
+    assert humps_in(text) == {part for word in words if humps.search(word) for part in humps.split(word)}
+    assert humps_in(text) == named_in(text).humps
+
+
+def test_parts_of_long_data_are_found_and_not_kept_in_memory() -> None:
+    assert humps_in("x" * 5000 + "Y") == {"x" * 5000, "Y"}
 
 
 def test_what_is_remembered_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:

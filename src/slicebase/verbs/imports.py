@@ -16,6 +16,7 @@ from slicebase.history.unchanged import SeenInputs
 from slicebase.importers.values import Options
 from slicebase.index.upkeep import update_turn_index
 from slicebase.library.exported import remember_export
+from slicebase.truth.chains import unlogged
 from slicebase.verbs.parts import Parts
 from slicebase.workspace.atomic import own_temporary, write_bytes
 from slicebase.workspace.boundary import real_path
@@ -51,6 +52,8 @@ def import_conversations(
     except SlicebaseError as error:
         raise error if dry_run else account.unfinished(error) from None
     if seen is not None:
+        with suppress(SlicebaseError):  # what cannot be logged now is logged after the next write
+            database.log(unlogged(database.connection))  # also what an import that was killed has left
         seen.save()
     redaction.counts.update(account.report.redacted)
     if redact:
