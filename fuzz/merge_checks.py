@@ -9,6 +9,7 @@ from fuzz.merges import FILE_NAME, Versions
 from slicebase.errors import SlicebaseError
 from slicebase.files.body.sections import lines_of_blocks, sections
 from slicebase.files.merge import Outcome, merge_bytes
+from slicebase.files.merge_comments import comments_of
 from slicebase.files.merge_lines import MARKERS
 from slicebase.files.slice_file import SliceFile
 from slicebase.files.yaml.edit import same
@@ -109,7 +110,7 @@ def _check_appended(given: Versions, merged: bytes, files: Sequence[SliceFile | 
 
 
 # What may make equal lines one: a name of their own, or a section that both sides added.
-_NAMED: Final = re.compile(rb'"(ts|call_id|_meta)": ?')
+_NAMED: Final = re.compile(rb'"(ts|created_at)": ?("[^"]*\d:\d\d:\d\d|[1-9])|"(call_id|_meta": ?\{"id)": ?"')
 _HEADING: Final = re.compile(rb" {0,3}#{1,6}(\s|$)")
 
 
@@ -131,11 +132,24 @@ def _check_files(base: SliceFile | None, ours: SliceFile, theirs: SliceFile, min
         for path, value in _changes(base.frontmatter if base else {}, side.frontmatter):
             if len(path) < 2 or path[1] not in _OWN:
                 assert _is_kept(value, _at(file.frontmatter, path)), f"a change of {'.'.join(path)} is gone"
-        assert not _comments(side) - _comments(base) - _comments(file), "a comment is gone"
+        assert not {*comments_of(side)} - {*comments_of(base)} - {*comments_of(file)}, "a comment is gone"
         sides = _scalars(ours), _scalars(theirs)
         for key, source in _scalars(file).items():
             known = {each[key] for each in sides if key in each}
             assert source in known or "" in known, "a number or a quoted text is written differently"
+    _check_comments(base, ours, theirs, mine, yours)
+
+
+def _check_comments(base: SliceFile | None, ours: SliceFile, theirs: SliceFile, mine: bytes, yours: bytes) -> None:
+    """Checks that no comment comes back that a side deleted. Only a side's own part of a conflict may have it."""
+    before, one, other = (comments_of(file) for file in (base, ours, theirs))
+    found, turned = (comments_of(SliceFile.parse(version)) for version in (mine, yours))
+    for comment in {*found, *turned}:
+        known, left, right = before[comment], one[comment], other[comment]
+        most = min(left, right) if max(left, right) <= known else max(0, left + right - known)
+        assert min(found[comment], turned[comment]) <= most, "a comment that a side deleted came back"
+        assert found[comment] <= max(most, left), "a comment that a side deleted came back"
+        assert turned[comment] <= max(most, right), "a comment that a side deleted came back"
 
 
 def _scalars(file: SliceFile) -> dict[str, str]:
@@ -245,9 +259,3 @@ def _by_target(links: Any) -> Any:
         return {} if links in (_GONE, None) else links
     found = {f"{link.get('rel')} {link.get('to')}": link for link in links}
     return found if len(found) == len(links) else links
-
-
-def _comments(file: SliceFile | None) -> set[str]:
-    """Returns the comments on lines of their own, and after plain values."""
-    lines = file.header.splitlines() if file else []
-    return {line.rpartition("#")[2].strip() for line in lines if " # " in line or line.startswith("#")}

@@ -83,7 +83,11 @@ def _message(random: Random) -> str:
     if random.randrange(3) == 0:  # what many writers say, without a time
         return json.dumps({"role": "assistant", "content": random.choice(("yes", "no"))})
     said: dict[str, Any] = {"role": random.choice(("user", "assistant")), "content": _words(random)}
-    return json.dumps(said | ({"ts": _time(random)} if random.randrange(3) else {}), ensure_ascii=False)
+    time = random.choice(
+        (None, None, _time(random), _time(random), _time(random), _time(random), 1767225600, "2026-01-01")
+    )
+    line = json.dumps(said | ({"ts": time} if time else {}), ensure_ascii=False)
+    return line if random.randrange(30) else line[:-1]  # rarely, a line that is no JSON
 
 
 def _step(random: Random) -> str:
@@ -215,6 +219,15 @@ def _line_of_head(random: Random, file: SliceFile) -> SliceFile:
     return SliceFile.parse(b"\n".join(lines) + file.body)
 
 
+def _uncomment(random: Random, file: SliceFile) -> SliceFile:
+    """Deletes a comment of the header, and nothing else of its line."""
+    found = [match.span() for match in re.finditer(rb"(?:^|[ ]+)#[^\r\n]*", file.head, re.MULTILINE)]
+    if not found:
+        return file
+    start, end = random.choice(found)
+    return SliceFile.parse(file.head[:start] + file.head[end:] + file.body)
+
+
 def _line_of_body(random: Random, file: SliceFile) -> SliceFile:
     """Edits a line of the body by hand."""
     lines = file.body.split(b"\n")
@@ -270,7 +283,7 @@ def _form(random: Random, file: SliceFile) -> SliceFile:
 _EDITS: Final[tuple[_Edit, ...]] = (
     _append, _append, _append, _append_more, _label, _label, _unlabel, _update,
     _set_meta, _set_meta, _set_field, _delete, _link, _link, _unlink,
-    _forget, _line_of_head, _line_of_head, _line_of_body, _line_of_body, _form,
+    _forget, _line_of_head, _line_of_head, _uncomment, _line_of_body, _line_of_body, _form,
 )  # fmt: skip
 _EDITS_OF_PAGES: Final[tuple[_Edit, ...]] = (*_EDITS, *(_sections for _ in _EDITS))
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from slicebase.agents.memory_tool import COMMANDS
 from slicebase.base import Slicebase
 from slicebase.errors import SlicebaseError
+from slicebase.files.body.overflow import parts_of
 from tests.codes import code_of
 
 NOTES = "/memories/notes.txt"
@@ -294,3 +295,30 @@ def test_an_edit_that_is_done_gives_the_text_that_was_asked_for(tool: Tool, over
             line += 1
         line += 1
     assert 6 < done < len(shown())
+
+
+def test_an_old_archive_is_never_shown_behind_newer_text(tool: Tool) -> None:
+    """The heading that followed it moved to an archive that is forgotten, and is written again at the end."""
+    root = tool.base.workspace.root
+    (root / "slicebase.toml").write_text("[overflow]\nbytes = 900\n")
+    tool.base = Slicebase.open(root)
+    library = tool.base.library
+    meta = ["memory_path=/memories/a.md"]
+    note = library.create("T", "s", type="markdown", contract=["overflow=archive"], meta=meta).id
+    for day in ("one", "two", "three", "four"):
+        library.remember(note, f"# Day {day}\n\n{'some words of it ' * 15}{day}")
+    second = parts_of(library.folder.find(note))[1]
+    assert library.folder.find(second).body.startswith(b"# Day two\n")
+    library.forget(second)
+    library.remember(note, "# Day two\n\nanother")
+
+    def headings() -> list[str]:
+        shown = tool("view", path="/memories/a.md").split("\n")
+        return [line.partition("\t# ")[2] for line in shown if "\t# " in line]
+
+    assert headings() == ["Day one", "Day three", "Day four", "Day two"]
+    library.remember(note, "## Deeper\n\nmore", section="Day one")
+    library.remember(note, "even more", section="Deeper")
+    assert headings() == ["Day one", "Day three", "Day four", "Day two", "Day one"]
+    library.restore(second)
+    assert headings() == ["Day one", "Day two", "Day three", "Day four", "Day two", "Day one"]

@@ -2,7 +2,13 @@
 
 from pathlib import Path
 
+import pytest
+
 from slicebase import Slicebase
+from slicebase.files.body.overflow import parts_of
+from slicebase.verbs.newest import newest_context
+from slicebase.workspace.settings import Settings
+from tests.library.scratch import NOON, ScratchLibrary
 
 
 def test_a_file_that_another_process_adds_to_the_index_meanwhile_is_left_out(tmp_path: Path) -> None:
@@ -17,3 +23,21 @@ def test_a_file_that_another_process_adds_to_the_index_meanwhile_is_left_out(tmp
         candidates = [candidate for each in found if (candidate := chunks.candidate(each, now))]
         assert [candidate.corpus != f"file:{new.id}" for candidate in candidates] == [True]
         assert len(memory.context("retries", 500).pieces) == 2
+
+
+@pytest.mark.parametrize("body_type", ["text", "routine"])
+def test_each_part_of_a_divided_file_is_in_a_context_with_its_own_text(tmp_path: Path, body_type: str) -> None:
+    """Also in the context of what was changed last, with which a session starts."""
+    scratch = ScratchLibrary(tmp_path, Settings(overflow_bytes=1200))
+    file = scratch.new(body_type, "", "overflow=archive")
+    for number in range(9):
+        scratch.remember(file, f"number{number} {'of some words ' * 12}")
+    archives = parts_of(scratch.file(file))
+    assert archives
+    with Slicebase.open(tmp_path) as memory:
+        for context in (memory.context("number words", tokens=9000), newest_context(memory.library, 9000, NOON)):
+            texts = {piece.ref: piece.text for piece in context.pieces}
+            assert texts.keys() == {f"file:{name}" for name in (file, *archives)}
+            assert all(sum(f"number{number} " in text for text in texts.values()) == 1 for number in range(9))
+            assert "number8 " in texts[f"file:{file}"]
+        assert not [each for each in memory.verify().findings if each.status in ("BROKEN", "DRIFTED")]

@@ -1,19 +1,21 @@
 """Merges the frontmatters of two slice files: values by key, links and lists as sets, the text around them by lines.
 
 The values are merged first. The text of the header is then merged line by line; it is accepted if it has these values
-and all comments. Otherwise the values are set in the text of one side, and written as on the side that has them. Where
-even that would lose a comment, or write a number or quotes differently, the text is a conflict.
+and the comments of both sides, without those that one of them deleted. Otherwise the values are set in the text of one
+side, and written as on the side that has them. Where even that would lose a comment or bring one back, or write a
+number or quotes differently, the text is a conflict.
 """
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from math import inf
 from typing import Any, Final, NamedTuple
 
 from slicebase.errors import SlicebaseError
 from slicebase.files.body.lines import read_time
+from slicebase.files.merge_comments import Comments, comments_in, comments_of
 from slicebase.files.merge_lines import Hunk, Merged, comparable, decide, merge_lines
 from slicebase.files.merge_scalars import Spelling
 from slicebase.files.slice_file import SliceFile
@@ -35,14 +37,16 @@ def merge_headers(base: SliceFile | None, ours: SliceFile, theirs: SliceFile) ->
     found = text.merged(values.ours)
     if found and not keys.conflicts:
         return MergedHeader(Merged(found, found), ())
-    try:
-        mine = found or text.edited(values.ours)
-        other = text.respelled(_edited(mine, values.theirs))
-        if _has(mine, values.ours) and _has(other, values.theirs) and text.keeps_everything(mine, other):
-            return MergedHeader(Merged(mine, other), tuple(keys.conflicts))
-        lost = "comments"
-    except SlicebaseError:  # no edit can make this change
-        lost = "frontmatter"
+    lost = "frontmatter"  # no edit can make this change
+    versions: list[Merged[SliceFile]] = []
+    for start, turned in text.starts(found, bool(keys.conflicts)):
+        with suppress(SlicebaseError):
+            version = text.edited(start, values, turned=turned)
+            lost = "comments"
+            if all(map(_has, version, values)) and text.keeps_everything(version):
+                versions.append(version)
+    if versions:
+        return MergedHeader(max(versions, key=text.own_comments), tuple(keys.conflicts))
     return MergedHeader(text.as_they_are(), (*keys.conflicts, lost))
 
 
@@ -189,8 +193,6 @@ def _by_target(links: Any) -> dict[tuple[str, str], Any] | None:
 
 # Text
 
-_COMMENT: Final = re.compile(r"(?:^|\s)#.*$", re.MULTILINE)
-
 
 class _HeaderText:
     """The lines of three headers."""
@@ -205,7 +207,7 @@ class _HeaderText:
         for rule in (_both, _below_one_key, _neither):
             lines = merge_lines(base, ours, theirs, rule).ours
             file = self._read(lines)
-            if file and same(file.frontmatter, wanted) and self._keeps_comments(file):
+            if file and same(file.frontmatter, wanted) and self._keeps_comments(file, file):
                 if not (Counter(ours) | Counter(theirs)) - (Counter(base) | Counter(lines)):
                     return file  # every changed line is there, as it was written
                 file = self.respelled(file)
@@ -213,11 +215,25 @@ class _HeaderText:
                     return file
         return None
 
-    def edited(self, wanted: Mapping[str, Any]) -> SliceFile:
-        """Returns a header with these values, set in the lines that could be merged, or else in ours."""
+    def starts(self, found: SliceFile | None, in_conflict: bool) -> Iterator[tuple[SliceFile, bool]]:
+        """Yields headers in which values can be set, and whether the values of their side are set first.
+
+        Where there is a conflict, the lines of each side are tried: what is written there may be of one side only.
+        """
         base, ours, theirs, _ = self._texts
-        file = self._read(merge_lines(base, ours, theirs).ours)
-        return self.respelled(_edited(file or self.as_they_are().ours, wanted))
+        apart = self.as_they_are()
+        yield found or self._read(merge_lines(base, ours, theirs, _with_comments).ours) or apart.ours, False
+        if in_conflict:
+            lines = merge_lines(base, ours, theirs)
+            yield self._read(lines.ours) or apart.ours, False
+            yield self._read(lines.theirs) or apart.theirs, True
+
+    def edited(self, start: SliceFile, values: Merged[Mapping[str, Any]], *, turned: bool) -> Merged[SliceFile]:
+        """Returns both versions of a header: one made of the start, and the other of that one."""
+        first, second = reversed(values) if turned else values
+        one = self.respelled(_edited(start, first))
+        other = self.respelled(_edited(one, second))
+        return Merged(other, one) if turned else Merged(one, other)
 
     def respelled(self, file: SliceFile) -> SliceFile:
         """Returns a header with numbers and quotes as they are written on the sides."""
@@ -228,9 +244,14 @@ class _HeaderText:
         name, form = self._files[1].name, self._texts.form
         return Merged(*(SliceFile.parse(form.text(lines), name) for lines in (self._texts.ours, self._texts.theirs)))
 
-    def keeps_everything(self, mine: SliceFile, other: SliceFile) -> bool:
-        """Returns whether no comment is gone, and everything is written as on a side that has it (ruling 21)."""
-        return all(self._keeps_comments(file) and self._spelling.is_kept(file) for file in (mine, other))
+    def keeps_everything(self, versions: Merged[SliceFile]) -> bool:
+        """Returns whether comments are as they should be, and everything is written as on a side (ruling 21)."""
+        return self._keeps_comments(*versions) and all(map(self._spelling.is_kept, versions))
+
+    def own_comments(self, versions: Merged[SliceFile]) -> int:
+        """Returns how many comments of each side are in its version."""
+        sides = zip(self._files[1:], versions, strict=True)
+        return sum((comments_of(side) & comments_of(file)).total() for side, file in sides)
 
     @cached_property
     def _spelling(self) -> Spelling:
@@ -243,9 +264,8 @@ class _HeaderText:
             return None
         return None if file.body else file
 
-    def _keeps_comments(self, file: SliceFile) -> bool:
-        base, one, other = (_comments(each) for each in self._files)
-        return not ((one - base) | (other - base) | (one & other)) - _comments(file)
+    def _keeps_comments(self, mine: SliceFile, other: SliceFile) -> bool:
+        return Comments(*map(comments_of, self._files)).are_in(comments_of(mine), comments_of(other))
 
 
 def _both(hunk: Hunk) -> Sequence[bytes] | None:
@@ -271,12 +291,12 @@ def _neither(hunk: Hunk) -> None:
     """Leaves what both sides changed to be decided for our side."""
 
 
-def _comments(file: SliceFile | None) -> Counter[str]:
-    """Returns everything that looks like a comment in a header.
-
-    It may include a text that only looks like a comment; such a text is also compared with the values.
-    """
-    return Counter(match[0].strip() for match in _COMMENT.finditer(file.header)) if file else Counter()
+def _with_comments(hunk: Hunk) -> Sequence[bytes] | None:
+    """Chooses the side that has the comments of both, without those that one of them deleted."""
+    texts = (b"\n".join(lines).decode("utf-8", "surrogateescape") for lines in (hunk.base, hunk.ours, hunk.theirs))
+    comments = Comments(*map(comments_in, texts))
+    has_all = [comments.are_in(found, found) for found in (comments.ours, comments.theirs)]
+    return hunk.theirs if has_all == [False, True] else None
 
 
 # Edits

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from slicebase.files.body.sections import lines_of_blocks, sections
+from slicebase.files.body.sections import headings, lines_of_blocks
 from slicebase.files.merge_lines import EqualPart, Merged, decide, equal_parts
 
 _Lines = Sequence[bytes]
@@ -75,10 +75,10 @@ class _Page(NamedTuple):
 
 def _page(lines: _Lines) -> _Page:
     text = b"\n".join(lines).decode("utf-8", "surrogateescape")
-    found = [section for section in sections(text) if section.level]
-    headings = [_TOP, *((section.level, section.title) for section in found)]
+    found = list(headings(text))
     code = lines_of_blocks(text) if _CODE.search(text) else set()
-    return _Page(lines, headings, [0, *(section.line - 1 for section in found)], code)
+    names = [_TOP, *((heading.level, heading.title) for heading in found)]
+    return _Page(lines, names, [0, *(heading.line - 1 for heading in found)], code)
 
 
 _FEW: Final = 400  # pairs of headings that may be the same

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from slicebase.errors import SlicebaseError
-from slicebase.files.body.sections import UNDERLINE, Section, heading_titles, outside_code, sections
+from slicebase.files.body.sections import UNDERLINE, Section, headings, outside_code, sections
 from slicebase.files.check.between import LIBRARY
 from slicebase.files.links import resolve
 from slicebase.files.note_links import NoteLink, note_links
@@ -112,9 +112,9 @@ def read_note(text: str, name: str) -> NoteContent:
     """Reads a note. `name` is the name of its file, which is the title of a note without another one."""
     header = _Header(text[: frontmatter_end(text)])
     body = without_frontmatter(text)
-    headings = map(plain, heading_titles(body))
+    titles = (plain(heading.title) for heading in headings(body))
     stem = _line(name.rpartition(".")[0] or name, _LONGEST_TITLE)
-    title = _line(header.title, _LONGEST_TITLE) or _line(next(filter(None, headings), ""), _LONGEST_TITLE)
+    title = _line(header.title, _LONGEST_TITLE) or _line(next(filter(None, titles), ""), _LONGEST_TITLE)
     return NoteContent(title or stem or "Untitled", _summary(body), NoteTargets(header.aliases, note_links(body)))
 
 

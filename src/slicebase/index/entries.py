@@ -33,6 +33,7 @@ class FileEntry(NamedTuple):
     purged: int
     body_hash: str | None = None  # of this file's body alone; `hash` is that of the file with its parts
     note: str | None = None  # the digest of the note that the file points to; empty if it cannot be read
+    repeated: int = 0  # whether another part of the same file has some of its content, too
 
     @property
     def ref(self) -> str:
@@ -80,7 +81,7 @@ files.number, files.id, files.name, files.title, files.summary, files.kind, file
 {_HASH.format("files")}, files.source, files.source_hash,
 (SELECT {_HASH.format("source")} FROM files AS source WHERE source.id = files.source {_NAMED_BY_ID.format("source")}),
 coalesce(files.changed, files.disk_time, 0) AS moment, files.due, files.archived, files.purged, files.hash,
-(SELECT coalesce(digest, '') FROM notes WHERE notes.file = files.number)
+(SELECT coalesce(digest, '') FROM notes WHERE notes.file = files.number), files.repeated
 """
 
 _CONDITIONS: Final = {

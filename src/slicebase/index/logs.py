@@ -14,7 +14,8 @@ from msgspec.structs import replace
 
 from slicebase.core.hashing import raw_digest
 from slicebase.errors import SlicebaseError
-from slicebase.files.body.repeated import in_place, is_read, repeated_rows, without_repeated
+from slicebase.files.body.repeated import in_place, in_precedence, repeated_rows, without_repeated
+from slicebase.files.body.rows import Row
 from slicebase.files.body.whole import in_reading_order, whole_hash
 from slicebase.files.facts import Facts, own_rows, read_facts
 from slicebase.files.links import reach
@@ -137,24 +138,26 @@ class LogUpdate:
                 continue  # the file changed just now; the next update reads it
         rows = {file: own_rows(file) for file in files}
         seen: set[bytes] = set()
-        for file in sorted(in_reading_order(files), key=lambda file: not is_read(file)):
-            # A row that is in two files counts once, and in a forgotten one only if no other has it.
+        for file in in_precedence(in_reading_order(files)):
             own = {row.line.raw for row in rows[file]}
             others = [row for other, found in rows.items() if other is not file for row in found]
             facts = read_facts(file, [row for row in others if row.line.raw not in own])
-            left_out = {row.id for row in rows[file] if row.line.raw in seen}
-            self._store(files[file], _without(facts, left_out) if left_out else facts)
-            self._connection.execute("UPDATE files SET log = ? WHERE number = ?", (fingerprint, files[file]))
+            facts = _without(facts, [row for row in rows[file] if row.line.raw in seen])  # they count once
+            self._store(files[file], facts)
+            query = "UPDATE files SET log = ?, rows = ? WHERE number = ?"
+            self._connection.execute(query, (fingerprint, facts.rows, files[file]))
             seen |= own
 
 
-def _without(facts: Facts, rows: set[str]) -> Facts:
-    return replace(
-        facts,
-        passages=tuple(passage for passage in facts.passages if passage.row not in rows),
-        former=tuple(passage for passage in facts.former if passage.row not in rows),
-        links=tuple(link for link in facts.links if link.row not in rows),
+def _without(facts: Facts, rows: Sequence[Row]) -> Facts:
+    """Returns the facts of a log without some of its rows. Another row with one of their ids stays."""
+    lines = {row.line.number for row in rows}
+    passages, former = (
+        tuple(passage for passage in found if passage.line not in lines) for found in (facts.passages, facts.former)
     )
+    gone = {row.id for row in rows} - {passage.row for passage in (*passages, *former)}
+    links = tuple(link for link in facts.links if link.row not in gone)
+    return replace(facts, rows=facts.rows - len(lines), passages=passages, former=former, links=links)
 
 
 def _fingerprint(members: Iterable[_Member]) -> bytes:

@@ -76,7 +76,10 @@ class LibraryChunks:
         if entry is None:
             return None
         try:
-            recalled = self._library.reader(as_of=to_text(as_of)).pieces([found.turn])[0]
+            reader = self._library.reader(as_of=to_text(as_of))
+            recalled = reader.own(found.turn)
+            if entry.repeated and reader.is_elsewhere(found.turn):
+                return None
         except SlicebaseError:
             return None
         content_hash = digest(recalled.text.encode())
@@ -129,8 +132,12 @@ class LibraryChunks:
                 for section in found:
                     yield str(section_ref(entry.id, body_digest, section)), text[section.start : section.end]
                 return
-            for piece in self._library.reader(as_of=to_text(now)).pieces([f"file:{entry.id}"]):
-                if piece.ref.startswith("row:") or entry.body_type != "jsonl":
+            reader, ref = self._library.reader(as_of=to_text(now)), f"file:{entry.id}"
+            if entry.body_type != "jsonl":
+                yield ref, reader.own(ref).text
+                return
+            for piece in reader.pieces([ref]):
+                if piece.ref.startswith("row:"):
                     yield piece.ref, piece.text
         except SlicebaseError:
             return  # the file cannot be read now: `tt validate` says why

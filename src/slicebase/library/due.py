@@ -4,7 +4,7 @@ Overflow and `cleanup` ask for work that needs a mind: nothing here does it. A t
 a fence, as everywhere: its contract says what the file needs, and is not an instruction to do anything else.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from shlex import quote
 from typing import Any, Final, NamedTuple
 
@@ -19,6 +19,7 @@ from slicebase.files.yaml.edit import delete_key, set_key
 from slicebase.index.entries import FileEntry
 from slicebase.index.staleness import StaleFile
 from slicebase.library.folder import SliceFolder
+from slicebase.library.logs import Logs
 from slicebase.library.remember import DUE
 
 _KEYS: Final = (b"cleanup", b"overflow", b"due")  # a file without these words asks for nothing
@@ -73,7 +74,7 @@ def due_files(
         entry = entries.get(file.id or "")
         if entry is None or file.archived or file.purged or whole_of(file):
             continue  # a part belongs to its whole, and an archive has been dealt with
-        reasons = tuple(due_reasons([file, *_parts(folder, file)], now, entry.changed, limit, everything=everything))
+        reasons = tuple(due_reasons(_open_files(folder, file), now, entry.changed, limit, everything=everything))
         if reasons:
             found[entry.id] = DueFile(file, reasons)
     for entry, _, reasons_of_age in stale:
@@ -85,11 +86,10 @@ def due_files(
     return [found[file_id] for file_id in sorted(found)]
 
 
-def _parts(folder: SliceFolder, file: SliceFile) -> Iterator[SliceFile]:
-    for part_id in parts_of(file, CONTINUED):
-        part = folder.readable(part_id)
-        if part and not part.archived and not part.purged:
-            yield part
+def _open_files(folder: SliceFolder, file: SliceFile) -> list[SliceFile]:
+    """Returns a file and the parts that continue it, without what an archive has, too: it has been dealt with."""
+    files = {part.id: part for part in Logs(folder).read(file)}
+    return [files[name] for name in (file.id, *parts_of(file, CONTINUED)) if name in files]
 
 
 def with_done(file: SliceFile, time: str) -> SliceFile:

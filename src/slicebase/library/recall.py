@@ -1,7 +1,7 @@
 """Reads what references lead to, as pieces for a model: text, label and reference (ruling 7)."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, get_args
 
 import msgspec
@@ -11,9 +11,9 @@ from slicebase.core.refs import Ref, as_words
 from slicebase.core.times import to_text
 from slicebase.errors import SlicebaseError, Where
 from slicebase.files.body.overflow import parts_of, whole_of
-from slicebase.files.body.repeated import is_read
+from slicebase.files.body.repeated import in_precedence
 from slicebase.files.body.rows import Row, read_rows
-from slicebase.files.body.sections import section_names, section_ref
+from slicebase.files.body.sections import section_names, section_ref, sections
 from slicebase.files.body.supersession import active
 from slicebase.files.facts import read_facts
 from slicebase.files.freshness import derivation, label_at
@@ -54,6 +54,28 @@ class Recall(NamedTuple):
             hint = f"recall reads references to a {', '.join(_READERS)}"
             raise SlicebaseError("bad-reference", f"a {ref.kind} has no text of its own", hint=hint)
         return find(self, ref)
+
+    def own(self, reference: str) -> RecalledPiece:
+        """Returns the piece of what a reference names itself: of a divided file, without its parts."""
+        ref = self.names.ref(reference, _BARE, otherwise="file")
+        file = self._find(ref.name) if ref.kind == "file" else None
+        return next(iter(self._of(ref))) if file is None or file.body_type == "jsonl" else self._whole(file)
+
+    def is_elsewhere(self, reference: str) -> bool:
+        """Returns whether another part of the same file has all of a file, section or row, too, and it counts there."""
+        ref = self.names.ref(reference, _BARE, otherwise="file")
+        if ref.kind not in ("file", "sec", "row"):
+            return False
+        file = self._find(ref.owner)
+        if ref.kind == "row":
+            part, row = self.logs.row(file, ref.local)
+            return self.logs.holder(part, row).id != file.id
+        repeated, end = self.logs.repeated(file), len(file.body)
+        if repeated and ref.kind == "sec":
+            text, slugs = file.text_for_model(), ref.local.partition("#")[2]
+            ends = (each.end for each in sections(text) if slugs in section_names(each))
+            end = len(text[: next(ends, None)].encode())
+        return 0 < end <= repeated
 
     # Files
 
@@ -179,14 +201,14 @@ class _LocatedRow(NamedTuple):
     holds: bool
 
 
-def _rows_of(log: Iterable[SliceFile]) -> list[_LocatedRow]:
+def _rows_of(log: Sequence[SliceFile]) -> list[_LocatedRow]:
     """Returns the rows of a file and the others of its log, oldest first.
 
-    A row that is in two files, as after an unfinished move or a merge, counts once: not in a forgotten one.
+    A row that is in two files, as after an unfinished move or a merge, counts once: in the file that was named, if it
+    is there.
     """
     located: dict[bytes, tuple[Row, SliceFile]] = {}
-    named, *others = log
-    for file in (named, *sorted(others, key=lambda file: not is_read(file))):
+    for file in (log[0], *in_precedence(log)):
         for row in read_rows(file.body).rows:
             located.setdefault(row.line.raw, (row, file))
     holding = {row.line.raw for row in active(row for row, _ in located.values())}

@@ -178,8 +178,7 @@ def _for_part(
     unwritten = {file.id: file for file in (*new, target)}
 
     def load(part_id: str) -> SliceFile | None:
-        part = unwritten.get(part_id) or writer.folder.readable(part_id)
-        return None if part is None or part.archived else part
+        return unwritten.get(part_id) or writer.folder.readable(part_id)
 
     place = section_place(target, whole, load, given.section)
     text = place.headings + given_paragraph(given.text)

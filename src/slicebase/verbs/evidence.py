@@ -3,7 +3,7 @@
 Turns come from the truth; rows, sections and documents come from the library.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,6 +12,7 @@ from slicebase.core.hashing import digest
 from slicebase.core.refs import Ref, parse, recorded
 from slicebase.errors import SlicebaseError, Where
 from slicebase.files.body.overflow import parts_of
+from slicebase.files.body.repeated import in_precedence, without_repeated
 from slicebase.files.body.rows import Row, read_rows
 from slicebase.files.body.sections import section_ref, sections
 from slicebase.files.links import resolve
@@ -102,7 +103,7 @@ class ChunkTexts:
         ref = parse(reference)
         if ref.is_chunk:
             return self.chunk(reference)
-        found = [chunk for chunk in self._of(ref) if places(chunk.text, quote)]
+        found = [chunk for chunk, own in self._of(ref) if any(span.end > own for span in places(chunk.text, quote))]
         if len(found) == 1:
             return found[0]
         if not found:
@@ -122,19 +123,19 @@ class ChunkTexts:
             return self.holding(reference, other), other
         return found, quote if places(found.text, quote) else other
 
-    def _of(self, ref: Ref) -> Iterator[Chunk]:
-        """Yields the chunks of a session or a file."""
-        if ref.kind == "session":
-            names: Iterator[str] = (f"turn:{stored.record.id}" for stored in self._truth.turns.of_session(ref.name))
-        elif ref.kind == "file":
+    def _of(self, ref: Ref) -> Iterator[tuple[Chunk, int]]:
+        """Yields the chunks of a session or a file, each with the character after what another part has, too."""
+        if ref.kind == "file":
             file = self._folder.find(ref.name)
-            names = (name for part in self._log(file).whole(file) for name in self._references(part))
+            names = self._counted(self._log(file).whole(file))
+        elif ref.kind == "session":
+            names = ((f"turn:{stored.record.id}", 0) for stored in self._truth.turns.of_session(ref.name))
         else:
             raise SlicebaseError("not-a-chunk", f"{ref} has no chunks", hint="name a session or a file")
-        for name in names:
+        for name, own in names:
             placed = self.placed(name)
             if placed.lookup.state == "same":
-                yield Chunk(placed.corpus_id, name, placed.lookup.text)
+                yield Chunk(placed.corpus_id, name, placed.lookup.text), own
 
     def look_up(self, evidence: Evidence) -> Lookup:
         """Returns the text now of the chunk that evidence cites."""
@@ -145,20 +146,27 @@ class ChunkTexts:
         ref = chunk_ref(reference)
         return self._find[ref.kind](ref)
 
-    def _references(self, file: SliceFile) -> Iterator[str]:
+    def _counted(self, files: Sequence[SliceFile]) -> Iterator[tuple[str, int]]:
+        """Yields the chunks of a file with its parts. What two parts have, as after a merge, counts once."""
+        shorter = dict(without_repeated(files))
+        for file in files:
+            left, is_log = shorter.get(file, file), file.body_type == "jsonl"
+            own = 0 if is_log else len(_text(file.body)) - len(_text(left.body))
+            yield from ((name, own - start) for name, start in self._references(left if is_log else file))
+
+    def _references(self, file: SliceFile) -> Iterator[tuple[str, int]]:
+        """Yields the chunks of a file, each with the character at which a section begins."""
         note = self._note(file)
         if file.body_type == "jsonl":
-            yield from (f"row:{file.id}/{row.id}" for row in read_rows(file.body).rows)
-        elif note:
-            version, found = note.digest or "", () if note.problem else note_sections(note.text)
-            yield from (str(section_ref(file.id or "", version, each)) for each in found)
-        elif file.kind == "pointer":
+            yield from ((f"row:{file.id}/{row.id}", 0) for row in read_rows(file.body).rows)
+        elif file.kind == "pointer" and not note:
             data, payload = self._payload(file), file.payload
             if data is not None and payload and payload.hash == digest(data):
-                yield from (chunk.chunk_id for chunk in chunks(_text(data), payload.hash))
-        else:
-            body_hash = digest(file.body)
-            yield from (str(section_ref(file.id or "", body_hash, each)) for each in sections(_text(file.body)))
+                yield from ((chunk.chunk_id, 0) for chunk in chunks(_text(data), payload.hash))
+        elif not note or not note.problem:
+            version = note.digest or "" if note else digest(file.body)
+            for each in note_sections(note.text) if note else sections(_text(file.body)):
+                yield str(section_ref(file.id or "", version, each)), each.start
 
     def _note(self, file: SliceFile) -> FoundNote | None:
         return note_of(self._folder, file, self.surroundings.redaction.uncounted)
@@ -177,12 +185,10 @@ class ChunkTexts:
 
     def _row(self, ref: Ref) -> Placed:
         def row_of(file: SliceFile) -> Lookup:
-            files = self._log(file).whole(file)
-
             def is_named(row: Row) -> bool:
                 return row.id == ref.local or recorded(f"row:{ref.owner}/{row.id}") == str(ref)
 
-            files.sort(key=lambda part: part is not file)  # overflow may have moved the row to a part
+            files = (file, *in_precedence(self._log(file).whole(file)))  # overflow may have moved it to a part
             rows = (row for part in files for row in read_rows(part.body).rows if is_named(row))
             return next((Lookup("same", row.text) for row in rows), GONE)
 

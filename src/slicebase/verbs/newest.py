@@ -26,7 +26,9 @@ def newest_context(library: Library, tokens: int, as_of: int) -> Context:
     candidates = []
     for entry in library.list_files()[:_NEWEST_FILES]:
         try:
-            piece = reader.pieces([f"file:{entry.id}"])[0]
+            piece = reader.own(entry.ref)
+            if entry.repeated and reader.is_elsewhere(entry.ref):
+                continue
         except SlicebaseError:
             continue  # the file cannot be read: `tt validate` shows why
         candidates.append(

@@ -62,7 +62,7 @@ def verify_workspace(parts: Parts, progress: Callable[[str], None], seal: str | 
 
     def text_now(reference: str) -> str | None:
         try:
-            return parts.library.reader().pieces([reference])[0].text
+            return parts.library.reader().own(reference).text
         except SlicebaseError:
             return None  # it is gone or has changed
 

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slicebase.files.body.overflow import ARCHIVED, joined, move_oldest, new_part, ordered
-from slicebase.files.body.repeated import counted, without_repeated
+from slicebase.files.body.repeated import counted, in_precedence, without_repeated
+from slicebase.files.body.rows import row_line
 from slicebase.files.body.text import append_lines, append_paragraph
 from slicebase.files.body.whole import repairs, whole_hash, whole_pieces
 from slicebase.files.create import archived, new_file
@@ -23,6 +24,8 @@ Files = dict[str | None, SliceFile]
 
 
 def grown(body_type: str, body: bytes, word: str) -> bytes:
+    if body_type == "jsonl":
+        return append_lines(body, row_line({"id": word, "created_at": "2026-01-01T00:00:00Z"}, {"text": f"<{word}>"}))
     if body_type in ("conversation", "routine"):
         return append_lines(body, f'{{"role":"user","content":"<{word}>"}}\n'.encode())
     return append_paragraph(body, f"## <{word}>\n\ntext" if body_type == "markdown" else f"<{word}>\nsecond line")
@@ -158,3 +161,22 @@ def test_archives_that_follow_each_other_are_not_joined_to_be_compared() -> None
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 2 * len(body)
+
+
+@pytest.mark.parametrize("body_type", ["jsonl", *TYPES])
+@settings(max_examples=30 * MORE)
+@given(steps=STEPS, most=st.integers(0, 60), forgets=st.booleans())
+def test_an_archive_that_a_killed_writer_left_never_counts_before_its_file(
+    body_type: str, steps: list[tuple[bool, int]], most: int, forgets: bool
+) -> None:
+    """It has nothing of its own. If it is forgotten, it is nobody's business what it has."""
+    before = change(new(body_type), body_type, [*steps, *([(True, 0)] * 5)], "k")
+    files = dict(before)
+    archive(files, most, "01Z")
+    copy = archived(files["01Z"], "2026-01-01T00:00:00.000Z", "") if forgets else files["01Z"]
+    found = counted(ordered(before["01A"], [*(part for name, part in before.items() if name != "01A"), copy]))
+    left = {file.id: words_of(file.body) for file in found}
+    assert left["01A"] == words_of(before["01A"].body)
+    if not forgets:
+        assert left["01Z"] == []
+    assert in_precedence([copy, before["01A"]]) == [before["01A"], copy]

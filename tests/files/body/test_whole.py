@@ -13,11 +13,12 @@ from slicebase.files.body.overflow import ARCHIVED, CONTINUED, Moved, joined, mo
 from slicebase.files.body.repeated import repeated_rows, without_repeated
 from slicebase.files.body.rows import row_line
 from slicebase.files.body.text import append_lines, append_paragraph
-from slicebase.files.body.whole import named_parts, object_version, whole_hash
+from slicebase.files.body.whole import named_parts, object_version, whole_hash, whole_pieces
 from slicebase.files.check.version import checked_bytes
 from slicebase.files.create import new_file
 from slicebase.files.model import Link
 from slicebase.files.slice_file import SliceFile
+from slicebase.files.yaml.edit import set_key
 
 MORE = int(os.environ.get("SLICEBASE_EXAMPLES", "1"))
 Files = dict[str | None, SliceFile]
@@ -108,6 +109,55 @@ def test_what_continues_in_parts_has_the_hash_of_the_file_that_is_not_divided(
         whole = grown(body_type, whole, number, 0)
         files[last] = files[last].with_body(grown(body_type, files[last].body, number, 0))
         assert whole_hash(files["01A"], files.get) == digest(whole)
+
+
+@pytest.mark.parametrize("body_type", ["conversation", "text", "markdown"])
+@settings(max_examples=60 * MORE)
+@given(steps=st.lists(st.tuples(st.sampled_from(["write", "archive", "forget"]), st.integers(0, 9)), min_size=8))
+def test_forgotten_archives_leave_the_others_at_their_places_whatever_is_written_later(
+    body_type: str, steps: list[tuple[str, int]]
+) -> None:
+    """What is written is often the same as before: an equal heading is not the one that an archive was above."""
+    files: Files = {"01A": file_of(body_type)}
+    for number in range(6):
+        files["01A"] = files["01A"].with_body(grown(body_type, files["01A"].body, number, 1))
+    forgotten: set[str | None] = set()
+    for step, value in steps:
+        file = files["01A"]
+        if step == "write":
+            files["01A"] = file.with_body(grown(body_type, file.body, value // 3, value))
+        elif step == "archive":
+            archived(files, value * 20)
+        else:
+            forgotten |= {[*files][value % len(files)]} - {"01A"}
+    whole = whole_pieces(files["01A"], files.get)
+    for name in forgotten:
+        files[name] = set_key(files[name], "slice.archived.at", "2026-01-01T00:00:00.000Z")
+    read = [(piece.data, piece.start) for piece in whole_pieces(files["01A"], files.get)]
+    assert read == [(piece.data, piece.start) for piece in whole if piece.file and piece.file.id not in forgotten]
+
+
+@pytest.mark.parametrize("gone", ["missing", "purged"])
+def test_an_archive_stays_before_newer_text_if_the_one_with_the_next_line_is_gone(gone: str) -> None:
+    files: Files = {"01A": file_of("markdown", b"# 1\n\nold\n\n# 2\n\nolder\n\n# 3\n\nlast\n")}
+    archived(files, 25)
+    archived(files, 12)
+    first, second = (files[f"01Z{number:03}"].body for number in (1, 2))
+    assert (first, second) == (b"# 1\n\nold\n\n", b"# 2\n\nolder\n\n")
+    files["01Z002"] = file_of("none", b"", "01Z002")
+    if gone == "missing":
+        del files["01Z002"]
+    files["01A"] = files["01A"].with_body(files["01A"].body + b"\n# 2\n\nnew\n")
+    assert b"".join(piece.data for piece in whole_pieces(files["01A"], files.get)) == first + files["01A"].body
+
+
+def test_a_part_that_continues_a_forgotten_one_follows_what_is_read() -> None:
+    files: Files = {"01A": file_of("text", b"one\n\n")}
+    for name, body in (("01B", b"two\n"), ("01C", b"three\n"), ("01D", b"four")):
+        files[name] = new_part(files["01A"], name).with_body(body)
+        files["01A"] = joined(files["01A"], name, CONTINUED)
+    files["01B"] = set_key(files["01B"], "slice.archived.at", "2026-01-01T00:00:00.000Z")
+    assert b"".join(piece.data for piece in whole_pieces(files["01A"], files.get)) == b"one\n\nthree\n\nfour"
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from slicebase.core.parsers import decode
 from slicebase.files.body.origin import START, ArchivesBefore, Origin, Place, anchor_at, origin_of
 from slicebase.files.body.rows import read_rows
-from slicebase.files.body.sections import Section, lines_of_blocks, sections
+from slicebase.files.body.sections import Section, headings, lines_of_blocks, sections
 from slicebase.files.body.text import append_lines, encoded, heading_lines, paragraph_gap
 from slicebase.files.create import new_file
 from slicebase.files.model import Contract, Link
@@ -189,9 +189,14 @@ def _has_all_of(file: SliceFile, archive: SliceFile) -> bool:
     """Returns whether everything that is in an archive is in its file, too, where it was."""
     moved = archive.body.rstrip(b"\r\n")  # line ends may have been added when it moved
     if file.body_type == "jsonl":  # rows are known by their bytes
-        return bool(moved) and set(moved.split(b"\n")) - {b""} <= set(file.body.split(b"\n"))
+        return bool(moved) and lines_in(archive) - {b""} <= lines_in(file)
     after = file.body[origin_of(archive).at :]
     return bool(moved) and after.startswith(moved) and after[len(moved) : len(moved) + 1] in (b"", b"\r", b"\n")
+
+
+def lines_in(file: SliceFile) -> set[bytes]:
+    """Returns the lines of a body, without their ends."""
+    return {line.removesuffix(b"\r") for line in file.body.split(b"\n")}
 
 
 def move_oldest(file: SliceFile, most: int) -> Moved | None:
@@ -215,10 +220,10 @@ def move_oldest(file: SliceFile, most: int) -> Moved | None:
 
 def _keeps_headings(text: str, moved: Moved) -> bool:
     """Returns whether moving leaves all headings as they are: a line could become part of an underlined one."""
-    titles = [[section.title for section in sections(each) if section.level] for each in (
+    before, *after = ([heading.title for heading in headings(each)] for each in (
         text, decode(moved.leaves), decode(moved.stays)
-    )]  # fmt: skip
-    return sorted(titles[0]) == sorted(titles[1] + titles[2])
+    ))  # fmt: skip
+    return sorted(before) == sorted(after[0] + after[1])
 
 
 def _with_gap(moved: Moved | None) -> Moved | None:

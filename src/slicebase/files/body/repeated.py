@@ -4,7 +4,8 @@ Two branches that archive the same content leave it in two parts when they are m
 Other content counts once only where it provably is the same: two archives were taken from the same place of the same
 file, and begin with the same bytes. What somebody wrote twice stays twice.
 
-The copy in a forgotten or purged file never counts before one in a file that people read.
+The copy in a forgotten or purged file never counts before one in a file that people read, and neither does the copy in
+a part that its file does not name: a writer that was killed left it, and the file still has what was to move there.
 """
 
 import re
@@ -12,7 +13,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from slicebase.files.body.origin import ArchivesBefore, Place, origin_of
-from slicebase.files.body.overflow import ARCHIVED, paragraph_ends, part_link, whole_of
+from slicebase.files.body.overflow import (
+    ARCHIVED,
+    lines_in,
+    paragraph_ends,
+    part_link,
+    parts_of,
+    unnamed_parts,
+    whole_of,
+)
 from slicebase.files.body.rows import read_rows
 from slicebase.files.body.sections import sections
 from slicebase.files.slice_file import SliceFile
@@ -26,16 +35,49 @@ def is_read(file: SliceFile) -> bool:
     return not file.archived and not file.purged
 
 
+def in_precedence(files: Sequence[SliceFile]) -> list[SliceFile]:
+    """Returns files, given in the order of their content, so that of two copies the first one counts."""
+    loose = {file.name for file in not_named(files)}
+    return sorted(files, key=lambda file: (not is_read(file), file.name in loose))
+
+
+def not_named(files: Sequence[SliceFile]) -> list[SliceFile]:
+    """Returns the parts that none of the files names."""
+    named = {name for file in files for name in parts_of(file)}
+    return [file for file in files if file.id not in named and whole_of(file) is not None]
+
+
 def without_repeated(files: Sequence[SliceFile], *, forgotten_last: bool = True) -> Shortened:
     """Returns the files that repeat content of other files of the same object, each with its version without it.
 
     The files are given in the order of their content. The first copy counts, and one in a forgotten file only if there
     is no other; without `forgotten_last`, forgetting a file changes nothing here.
     """
-    logs = [file for file in files if file.body_type == "jsonl"]
-    if forgotten_last:
-        logs.sort(key=lambda file: not is_read(file))
-    return [*_without_rows(logs), *_without_copies(files, forgotten_last)]
+    order = in_precedence(files) if forgotten_last else files
+    unfinished = _unfinished(files)
+    logs = [file for file in order if file.body_type == "jsonl"]
+    archives = [file for file in order if file.body_type in _BY_PLACE and part_link(file)[1] == ARCHIVED]
+    return [
+        *_without_rows(logs),
+        *((copy, copy.with_body(b"")) for copy in unfinished),
+        *_without_copies([file for file in archives if file not in unfinished]),
+    ]
+
+
+def _unfinished(files: Sequence[SliceFile]) -> list[SliceFile]:
+    """Returns the archives whose content is still in their file, since the writer that moved it was killed."""
+    known = {file.id: file for file in files}
+    pairs = ((part, known.get(whole_of(part))) for part in not_named(files) if part.body_type in _BY_PLACE)
+    return [part for part, file in pairs if file and unnamed_parts(file, [part]).copies]
+
+
+def repeated_starts(files: Sequence[SliceFile]) -> dict[str | None, int]:
+    """Returns how many bytes at the start of a body another file has, too, and count there, by the ids of the files.
+
+    Rows are known by their bytes, wherever they are: logs are left out.
+    """
+    found = ((old, new) for old, new in without_repeated(files) if old.body_type != "jsonl")
+    return {old.id: len(old.body) - len(new.body) for old, new in found}
 
 
 def counted(files: Sequence[SliceFile]) -> list[SliceFile]:
@@ -58,7 +100,7 @@ def repeated_rows(files: Iterable[SliceFile]) -> set[bytes]:
     known: set[bytes] = set()
     several: set[bytes] = set()
     for file in files:
-        lines = _lines(file)
+        lines = lines_in(file)
         several |= known & lines
         known |= lines
     return {row.line.raw for row in read_rows(b"\n".join(several)).rows} if several else set()
@@ -68,15 +110,11 @@ def _without_rows(files: Sequence[SliceFile]) -> Shortened:
     repeated, known = repeated_rows(files), set[bytes]()
     changes = []
     for file in files if repeated else ():
-        own = _lines(file) & repeated
+        own = lines_in(file) & repeated
         if own & known:
             changes.append((file, _without(file, own & known)))
         known |= own
     return changes
-
-
-def _lines(file: SliceFile) -> set[bytes]:
-    return {line.removesuffix(b"\r") for line in file.body.split(b"\n")}
 
 
 def _without(file: SliceFile, rows: set[bytes]) -> SliceFile:
@@ -122,25 +160,14 @@ class _Chain(NamedTuple):
         return b"".join(self.bodies)
 
 
-def _without_copies(files: Sequence[SliceFile], forgotten_last: bool) -> Shortened:
+def _without_copies(archives: Sequence[SliceFile]) -> Shortened:
     """Returns the archives that begin with what others have from the same place, each with the rest of its content.
 
     They are compared in the order of their content: what is left of one continues what the others have.
     """
-    archives = [file for file in files if file.body_type in _BY_PLACE and part_link(file)[1] == ARCHIVED]
-    if len(archives) < 2:
-        return []
-    if not forgotten_last:
-        return _shortened(archives, {})
     known: dict[str | None, _Chain] = {}
-    read = _shortened([file for file in archives if is_read(file)], known)
-    return [*read, *_shortened([file for file in archives if not is_read(file)], known)]
-
-
-def _shortened(archives: Sequence[SliceFile], known: dict[str | None, _Chain]) -> Shortened:
-    """Compares archives with known ones, and adds them to these."""
     changes = []
-    for part in archives:
+    for part in archives if len(archives) > 1 else ():
         chain = _chain(part, known)
         repeated = max((_repeated(part, chain, other) for other in known.values()), default=0)
         if repeated:

@@ -23,23 +23,25 @@ class Section(NamedTuple):
     line: int  # of the body, from 1
 
 
-class _Heading(NamedTuple):
-    level: int
+class MarkdownHeading(NamedTuple):
+    """A heading of a Markdown text, with its place."""
+
+    level: int  # 1 to 6
     title: str
-    start: int
-    line: int
+    start: int  # in code points
+    line: int  # from 1
 
 
 def sections(text: str) -> tuple[Section, ...]:
     """Returns the sections of a text in their order."""
-    headings = list(_headings(text))
-    first = headings[0].start if headings else len(text)
+    found = list(headings(text))
+    first = found[0].start if found else len(text)
     before = [Section("", 0, "", 0, first, 1)] if first else []
-    ends = [*(heading.start for heading in headings[1:]), len(text)]
+    ends = [*(heading.start for heading in found[1:]), len(text)]
     named = [
         Section(path, heading.level, heading.title, heading.start, end, heading.line)
         # Without headings, `ends` still has one item.
-        for heading, path, end in zip(headings, _paths(headings), ends, strict=False)
+        for heading, path, end in zip(found, _paths(found), ends, strict=False)
     ]
     return (*before, *named)
 
@@ -47,11 +49,6 @@ def sections(text: str) -> tuple[Section, ...]:
 def lines_of_blocks(text: str) -> set[int]:
     """Returns the numbers, from 1, of the lines that belong to code or HTML, which blank lines do not divide."""
     return {line.number for line in outside_code(text) if line.in_block}
-
-
-def heading_titles(text: str) -> Iterator[str]:
-    """Yields the titles of the headings of a text, and reads no further than it is asked."""
-    return (heading.title for heading in _headings(text))
 
 
 def section_ref(file_id: str, body_digest: str, section: Section) -> Ref:
@@ -74,7 +71,7 @@ def slug(title: str) -> str:
     return "-".join(words) or "section"
 
 
-def _paths(headings: list[_Heading]) -> list[str]:
+def _paths(headings: list[MarkdownHeading]) -> list[str]:
     """Returns each heading's slug after those of its parents. The second equal path gets `-1`, the third `-2`."""
     above: list[tuple[int, str]] = []
     used: set[str] = set()
@@ -115,19 +112,24 @@ class MarkdownLine(NamedTuple):
     in_block: bool  # it belongs to code or HTML, which blank lines do not end
 
 
-def _headings(text: str) -> Iterator[_Heading]:
-    """Yields the headings. It knows enough of CommonMark's blocks to skip what only looks like a heading."""
+def headings(text: str) -> Iterator[MarkdownHeading]:
+    """Yields the headings of a text, and reads no further than it is asked.
+
+    It knows enough of CommonMark's blocks to skip what only looks like a heading.
+    """
     paragraph: list[MarkdownLine] = []  # lines that become a heading if an underline follows
     contained = False  # the lines since the last blank one belong to a list item or a quotation
     for line in outside_code(text):
-        if match := HASHES.match(line.text):
-            yield _Heading(len(match[1]), _hashed_title(line.text[match.end() :]), line.start, line.number)
+        if not line.text.strip():
+            paragraph, contained = [], False
+        elif match := HASHES.match(line.text):
+            yield MarkdownHeading(len(match[1]), _hashed_title(line.text[match.end() :]), line.start, line.number)
             paragraph, contained = [], False
         elif paragraph and UNDERLINE.match(line.text):
             title = " ".join(part.text.strip() for part in paragraph)
-            yield _Heading(1 if "=" in line.text else 2, title, paragraph[0].start, paragraph[0].number)
+            yield MarkdownHeading(1 if "=" in line.text else 2, title, paragraph[0].start, paragraph[0].number)
             paragraph = []
-        elif not line.text.strip() or _BREAK.match(line.text):
+        elif _BREAK.match(line.text):
             paragraph, contained = [], False
         elif contained or _CONTAINER.match(line.text):
             paragraph, contained = [], True

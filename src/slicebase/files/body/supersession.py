@@ -3,9 +3,10 @@
 Files that `part_of` joins are one log (ruling 32): pass the rows of all of them.
 """
 
-from collections.abc import Collection, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, Final
 
+from slicebase.files.body.lines import JsonLine
 from slicebase.files.body.routine import plain
 from slicebase.files.body.rows import Row
 from slicebase.files.findings import Finding
@@ -72,12 +73,14 @@ def _words(fields: Mapping[str, Any], name: str) -> str:
     return plain(value) if isinstance(value, str) else ""
 
 
-def supersession_findings(rows: Collection[Row], removable: Container[tuple[str, bytes]] = ()) -> Iterator[Finding]:
-    """Yields what is unclear in the rows of a log.
+def supersession_findings(
+    rows: Collection[Row], fix: Callable[[JsonLine], str | None] = lambda line: None
+) -> Iterator[Finding]:
+    """Yields what is unclear in the rows of a log. Of a row that is in two files, the first copy counts.
 
-    The doctor removes some of the rows that two files have: `removable` are their files and bytes.
+    `fix` returns what to do about the other, None if it may stay.
     """
-    yield from _duplicates(rows, removable)
+    yield from _duplicates(rows, fix)
     yield from _unknown(rows)
     rows = distinct(rows)
     if any(row.supersedes for row in rows):
@@ -90,7 +93,7 @@ def distinct(rows: Iterable[Row]) -> tuple[Row, ...]:
     return tuple({row.line.raw: row for row in reversed([*rows])}.values())[::-1]
 
 
-def _duplicates(rows: Iterable[Row], removable: Container[tuple[str, bytes]]) -> Iterator[Finding]:
+def _duplicates(rows: Iterable[Row], fix: Callable[[JsonLine], str | None]) -> Iterator[Finding]:
     """Yields a finding where an id is used again. The same row in another file is only repeated, as after a merge."""
     first: dict[str, Row] = {}
     seen: set[tuple[str, bytes]] = set()
@@ -99,9 +102,8 @@ def _duplicates(rows: Iterable[Row], removable: Container[tuple[str, bytes]]) ->
         if before is not line:
             place = f"line {before.number}" + (f" of {before.file}" if before.file != line.file else "")
             if before.raw == line.raw and before.file != line.file and (line.file, line.raw) not in seen:
-                message, can_fix = f"the row is also on {place}", (line.file, line.raw) in removable
-                hint = "`tt doctor --fix` removes it here" if can_fix else "it counts once: keep it, or remove it here"
-                yield line.finding("row-repeated", message, "_meta", "id", hint=hint)
+                hint = fix(line) or "it counts once: keep it, or remove it here"
+                yield line.finding("row-repeated", f"the row is also on {place}", "_meta", "id", hint=hint)
             else:
                 message = f"the id {row.id} is already used on {place}"
                 yield line.finding("row-duplicate", message, "_meta", "id", hint="give the row an id of its own")

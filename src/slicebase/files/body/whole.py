@@ -10,8 +10,8 @@ from typing import Final, NamedTuple
 from slicebase.core.hashing import digest
 from slicebase.errors import SlicebaseError
 from slicebase.files.body.origin import Anchor, Origin, anchored, is_beside, origin_of
-from slicebase.files.body.overflow import WithParts, arranged, ordered, part_pairs, parts_of, whole_of
-from slicebase.files.body.repeated import Shortened, is_read, without_repeated
+from slicebase.files.body.overflow import ARCHIVED, WithParts, arranged, ordered, part_pairs, parts_of, whole_of
+from slicebase.files.body.repeated import Shortened, is_read, not_named, without_repeated
 from slicebase.files.body.text import append_lines, paragraph_gap
 from slicebase.files.links import reach
 from slicebase.files.slice_file import SliceFile
@@ -42,19 +42,20 @@ _PARAGRAPHS: Final = ("markdown", "text")
 
 def whole_hash(file: SliceFile, load: Load) -> str | None:
     """Returns the hash that `derived_from.hash` is compared with, for a file with or without parts (ruling 24)."""
-    nodes = _nodes(file, load) if file.kind != "pointer" else []
+    nodes = _nodes(file, load, forgotten_last=False) if file.kind != "pointer" else []
     if len(nodes) < 2:
         return file.hash
     return digest(_joined(_pieces(nodes)))
 
 
-def _nodes(file: SliceFile, load: Load) -> list[WithParts]:
+def _nodes(file: SliceFile, load: Load, *, forgotten_last: bool) -> list[WithParts]:
     """Returns a file with its parts. What two of them have, as after a merge, is only in one.
 
-    Forgetting a part changes no content. So it does not matter here which parts are forgotten.
+    For readers, that is the one that is not forgotten. For the hash it does not matter which parts are forgotten:
+    forgetting changes no content.
     """
     parts = [part for part in named_parts(file, load) if part.body_type == file.body_type]
-    changed = dict(without_repeated(ordered(file, parts), forgotten_last=False)) if parts else {}
+    changed = dict(without_repeated(ordered(file, parts), forgotten_last=forgotten_last)) if parts else {}
     return arranged(changed.get(file, file), (changed.get(part, part) for part in parts))
 
 
@@ -69,22 +70,46 @@ class BodyPiece(NamedTuple):
 def whole_pieces(file: SliceFile, load: Load) -> list[BodyPiece]:
     """Returns the bodies of a file and its parts in pieces that, joined, are the body as if it had never been divided.
 
-    Archives are where their content was, and what continues the file follows it.
+    Archives are where their content was, and what continues the file follows it. Forgotten parts are not read, but the
+    others have their places among them: the line that says where an archive was may be in a forgotten one.
     """
-    return _pieces(_nodes(file, load))
+
+    def is_shown(part: SliceFile) -> bool:
+        return part.id == file.id or is_read(part)
+
+    pieces = _pieces(_nodes(file, load, forgotten_last=True), is_shown)
+    return [piece for piece in pieces if piece.file is None or is_shown(piece.file)]
 
 
-def _pieces(nodes: Sequence[WithParts]) -> list[BodyPiece]:
+def _pieces(nodes: Sequence[WithParts], is_shown: Callable[[SliceFile], bool] = lambda part: True) -> list[BodyPiece]:
+    """Returns the pieces of all files. What is not shown has its place, and no line ends before it."""
     bodies: dict[str | None, list[BodyPiece]] = {}
     has_paragraphs = nodes[0].file.body_type in _PARAGRAPHS
     for node in reversed(nodes):  # parts come before the file that they belong to
         pieces = [BodyPiece(node.file.body, node.file)]
-        for part in reversed(node.archives):  # the last that moved goes back first
-            pieces = _put_back(pieces, origin_of(part), bodies[part.id])
+        for part, origin in reversed(_origins(node)):  # the last that moved goes back first
+            pieces = _put_back(pieces, origin, bodies[part.id])
         for part in node.continued:
-            pieces += _next_to(pieces, bodies[part.id], has_paragraphs)
+            pieces += _next_to(pieces, bodies[part.id], has_paragraphs, is_shown)
         bodies[node.file.id] = pieces
     return bodies[nodes[0].file.id]
+
+
+def _origins(node: WithParts) -> list[tuple[SliceFile, Origin]]:
+    """Returns the archives of a file, each with its place.
+
+    The line that followed an archive moved to the next one. If that is gone, an equal line is another one, and newer.
+    """
+    archives = {part.id: part for part in node.archives}
+    names = parts_of(node.file, ARCHIVED)
+    last_gone = max((at for at, name in enumerate(names) if name not in archives), default=0)
+    before_gone = {*names[:last_gone]}
+    found = []
+    for part in node.archives:
+        origin = origin_of(part)
+        is_moved = part.id in before_gone and origin.anchor is not None and origin.anchor.side == "next"
+        found.append((part, origin._replace(anchor=None) if is_moved else origin))
+    return found
 
 
 def _put_back(pieces: list[BodyPiece], origin: Origin, content: list[BodyPiece]) -> list[BodyPiece]:
@@ -134,11 +159,17 @@ def _cut_lines(pieces: list[BodyPiece], at: int) -> tuple[list[BodyPiece], list[
     return _cut(pieces, sum(len(piece.data) for piece in before) + (rest.find(b"\n") + 1 or len(rest)))
 
 
-def _next_to(pieces: Sequence[BodyPiece], more: list[BodyPiece], has_paragraphs: bool) -> list[BodyPiece]:
+def _next_to(
+    pieces: Sequence[BodyPiece], more: list[BodyPiece], has_paragraphs: bool, is_shown: Callable[[SliceFile], bool]
+) -> list[BodyPiece]:
     """Returns what continues a body, with the line ends before it that writing it there would have added."""
-    if not any(piece.data for piece in more):
-        return []
-    before = next((piece.data for piece in reversed(pieces) if piece.data), b"")
+
+    def is_there(piece: BodyPiece) -> bool:
+        return bool(piece.data) and (piece.file is None or is_shown(piece.file))
+
+    if not any(map(is_there, more)):
+        return [piece for piece in more if piece.data]
+    before = next((piece.data for piece in reversed(pieces) if is_there(piece)), b"")
     gap = paragraph_gap(before).encode() if has_paragraphs else append_lines(before, b"")[len(before) :]
     return [BodyPiece(gap), *more]
 
@@ -165,7 +196,6 @@ def repairs(files: Iterable[SliceFile]) -> Shortened:
     that is no log is forgotten, the others keep what it has, too. A part that its file does not name does not count.
     """
     known = {file.id: file for file in files}
-    named = {part for file in known.values() for part in parts_of(file)}
     joined: dict[str, list[str]] = {}
     for file in known.values():
         for one, other in part_pairs(file):
@@ -178,7 +208,8 @@ def repairs(files: Iterable[SliceFile]) -> Shortened:
             whole = reach(joined, [start])
             done |= whole
             members = in_reading_order(known[name] for name in whole if name in known)
-            members = [file for file in members if whole_of(file) is None or file.id in named]
+            loose = {file.name for file in not_named(members)}
+            members = [file for file in members if file.name not in loose]
             read = [file for file in members if is_read(file)]
             if len(read) == len(members) or all(file.body_type == "jsonl" for file in members):
                 found += without_repeated(read)

@@ -2,8 +2,9 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from slicebase.files.body.overflow import ordered, whole_of
-from slicebase.files.body.repeated import in_place, without_repeated
+from slicebase.files.body.lines import JsonLine
+from slicebase.files.body.overflow import ordered, unnamed_parts, whole_of
+from slicebase.files.body.repeated import in_place, in_precedence, not_named, without_repeated
 from slicebase.files.body.whole import in_reading_order, repairs
 from slicebase.files.check.between import PART_LINKS, Checked, WorkspaceView
 from slicebase.files.check.body import conversation_findings
@@ -50,12 +51,19 @@ def _of_rows(parts: Iterable[SliceFile]) -> Iterator[Finding]:
     from slicebase.files.body.rows import read_rows
     from slicebase.files.body.supersession import supersession_findings
 
-    logs = [part for part in parts if part.body_type == "jsonl"]
+    logs = in_precedence([part for part in parts if part.body_type == "jsonl"])
     rows = [row for part in logs for row in read_rows(part.body, part.body_line, part.name).rows]
-    removable = {
-        (old.name, line) for old, new in repairs(logs) for line in {*old.body.split(b"\n")} - {*new.body.split(b"\n")}
-    }
-    yield from supersession_findings(rows, removable)
+    wholes = {part.id: part for part in logs}
+    pairs = ((part, wholes.get(whole_of(part))) for part in not_named(logs))
+    unfinished = {part.name for part, whole in pairs if whole and any(unnamed_parts(whole, [part]))}
+    left = {old.name: {row.line.raw for row in read_rows(new.body).rows} for old, new in repairs(logs)}
+
+    def fix(line: JsonLine) -> str | None:
+        if line.file in unfinished:
+            return "its file does not name this part: `tt doctor` says what to do"
+        return "`tt doctor --fix` removes it here" if line.raw not in left.get(line.file, [line.raw]) else None
+
+    yield from supersession_findings(rows, fix)
 
 
 def _of_conversations(parts: Iterable[SliceFile]) -> Iterator[Finding]:
