@@ -1,19 +1,51 @@
-"""Identifiers: the parts of names that capital letters join."""
+"""What the index keeps of a text does not depend on how fast it is found: it is what the plain definitions give."""
 
 import re
 
-from hypothesis import given
+import pytest
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from slicebase.context.identifiers import humps_in, named_in
+from slicebase.context import identifiers
+from slicebase.context.identifiers import Named, as_written, humps_in, is_identifier, named_in, runs_of, trimmed
 from slicebase.context.words import simplified, without_unspaced
 
-NAMES = ["a", "B", "bC", "HTTPServer", "parseArgs", "Éa", "äB", "日本", "ＡＢc"]
-MARKS = ["1", "_", "-", "/", ".", " ", "\n", "\x1c"]
-TEXTS = st.lists(st.sampled_from(NAMES + MARKS), max_size=12).map("".join) | st.text(max_size=30)
+NAMES = ["parseArgs", "HTTPServer2", "C++", "x.Name", "plain", "bC", "äB", "ＡＢc"]
+PIECES = st.sampled_from([*NAMES, *"aBÉß1_-./:@#+~ \n\x1c→・漢한ｆ１\u3000\u00a0\ud800İ²"])
+TEXTS = st.lists(PIECES, max_size=24).map("".join)
+LONG = st.just("Ab" * 300)
 
 
-@given(TEXTS)
+def plain_runs(text: str) -> set[str]:
+    return set(re.findall(r"[\w\-./:@#+~]+", without_unspaced(simplified(text))))
+
+
+def plain_named(text: str) -> Named:
+    found = Named(set(), set())
+    for run in plain_runs(text):
+        whole = trimmed(run)
+        names = {whole, whole.strip(".-/:@~+#")}
+        if re.search("[/:@#]", whole):
+            names |= {*map(trimmed, re.split("[/:@#]+", whole)), *whole.split(":")}
+        names = {name for name in names if 0 < len(name) <= 512 and is_identifier(name)}
+        found.whole.update(
+            map(as_written, names), ("\ue001" + name.lower() for name in names if name != as_written(name))
+        )
+        for word in re.split(r"[\W_]+", run) if names else ():
+            humps = re.split(r"(?<=[^\W\d_A-Z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][^\W\d_A-Z])", word)
+            found.humps.update(humps if len(humps) > 1 else ())
+    return found
+
+
+@given(st.lists(PIECES | LONG, max_size=24).map("".join))
+@example("a・parseArgs→GIT_INDEX_FILE，ｘ１ 漢字x.Name")
+def test_runs_and_names_are_what_the_plain_definitions_give(text: str) -> None:
+    assert runs_of(text) == plain_runs(text)
+    assert named_in(text) == plain_named(text)
+    assert named_in(text) == plain_named(text)  # remembered now
+
+
+@given(TEXTS | st.text(max_size=30))
 def test_the_parts_of_names_are_those_of_every_word_that_has_a_capital_inside(text: str) -> None:
     """Said plainly: each word by itself, split before each capital that begins a part."""
     humps = re.compile(r"(?<=[^\W\d_A-Z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][^\W\d_A-Z])")
@@ -24,3 +56,20 @@ def test_the_parts_of_names_are_those_of_every_word_that_has_a_capital_inside(te
 
 def test_parts_of_long_data_are_found_and_not_kept_in_memory() -> None:
     assert humps_in("x" * 5000 + "Y") == {"x" * 5000, "Y"}
+
+
+def test_what_is_remembered_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(identifiers, "_MOST_KNOWN", 10)
+    known = identifiers._KnownNames()
+    monkeypatch.setattr(identifiers, "_named", known)
+    named_in(f"{'a1' * 300} short1")
+    assert set(known) == {"short1"}
+    named_in(" ".join(f"name{number}" for number in range(25)))
+    assert len(known) <= 10
+    assert named_in("name7 parseArgs") == Named({"name7", "parse\ue000args", "\ue001parseargs"}, {"parse", "Args"})
+
+
+def test_a_capital_letter_is_marked() -> None:
+    assert as_written("parseURL-1") == "parse\ue000u\ue000r\ue000l-1"
+    assert as_written("Édith1") == "\ue000édith1"
+    assert as_written("plain_1") == "plain_1"

@@ -25,7 +25,7 @@ def for_index(text: str, humps: Collection[str] | None = None) -> str:
 def _other_forms(text: str, humps: Collection[str]) -> Iterator[str]:
     yield from sorted(humps)
     yield from sorted(set(in_groups(text)))
-    if not text.isascii():
+    if not text.isascii() and _has_foreign().search(text):
         words = {word for word in text.split() if not word.isascii()}
         yield from sorted({form for word in words for form in _foreign_forms(word)})
 
@@ -71,6 +71,12 @@ def ungrouped(text: str) -> str:
 def _foreign() -> re.Pattern[str]:
     """Returns the pattern of words with letters that are also written as two, and of Korean words."""
     return re.compile(rf"\w*[{''.join(_DIGRAPHS)}]\w*|[\uac00-\ud7a3]{{2,}}", re.IGNORECASE)
+
+
+@cache
+def _has_foreign() -> re.Pattern[str]:
+    """Returns the pattern of one of the letters that such words have, in both cases: a search for it is fast."""
+    return re.compile("[äöüßæøåœÄÖÜẞÆØÅŒ\u212b\uac00-\ud7a3]")
 
 
 _DIGRAPHS: Final = {"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "æ": "ae", "ø": "oe", "å": "aa", "œ": "oe"}

@@ -6,19 +6,21 @@ first, then without case.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from typing import Final, NamedTuple
+from itertools import chain
+from string import ascii_uppercase
+from typing import Final, NamedTuple, TypeAlias
 
 from slicebase.context.words import simplified, without_unspaced
 
 # Runs of the characters that identifiers have.
 _RUN: Final = re.compile(r"[\w\-./:@#+~]+")
+_SEPARATED: Final = bytes(code if code >= 128 or _RUN.match(chr(code)) else 32 for code in range(256))
 _ENDING: Final = ".-/:@~"  # of a sentence or a list; `c++` and `c#` keep theirs
 _AROUND: Final = _ENDING + "+#"
 _MARK: Final = re.compile(r"[\d_\-./:@#+~]")
 _INSIDE: Final = re.compile(r"[^\W_][_\-./:@#+~]+[^\W_]")
-_UPPER: Final = re.compile("[A-Z]")
 _WORD: Final = re.compile(r"[^\W_]+")
 _JOINT: Final = re.compile(r"[/:@#]+")
 _CAPITAL_INSIDE: Final = re.compile(r"[A-Z](?<=[^\W_].)")
@@ -26,6 +28,7 @@ _HUMP: Final = re.compile(r"(?<=[^\W\d_A-Z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][^\W\d_A
 _LONGEST: Final = 512  # characters; a longer one is data
 _CAPITAL: Final = "\ue000"  # stands before a letter that is a capital: the index reads everything in lower case
 _LOWERED: Final = "\ue001"  # stands before an identifier that has capitals in the text
+_MARKED: Final = {ord(letter): _CAPITAL + letter.lower() for letter in ascii_uppercase}
 
 
 def is_identifier(word: str) -> bool:
@@ -61,15 +64,7 @@ def named_in(text: str) -> Named:
 
     Whole ones are marked, because the index itself makes no difference between upper and lower case.
     """
-    found = Named(set(), set())
-    for run in runs_of(text):
-        if run.isalpha() and run[1:].islower():
-            continue  # most words
-        whole, humps = _named(run) if len(run) <= _LONGEST else _named_anew(run)
-        if whole:
-            found.whole.update(whole)
-            found.humps.update(humps)
-    return found
+    return _together(map(_named.__getitem__, _pieces(text)))
 
 
 def humps_in(text: str) -> set[str]:
@@ -79,34 +74,72 @@ def humps_in(text: str) -> set[str]:
     return {part for word in words for part in (_humps(word) if len(word) <= _LONGEST else _humps_anew(word))}
 
 
-def _named_anew(run: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    return tuple(dict.fromkeys(form for name in _names(run) for form in _kept(name))), _humps_anew(run)
+_Kept: TypeAlias = tuple[tuple[str, ...], tuple[str, ...]] | tuple[()]
 
 
-_named = lru_cache(maxsize=100_000)(_named_anew)  # texts repeat words
+class _KnownNames(dict[str, _Kept]):
+    """What is kept of pieces of texts, which repeat them: whole names and humps, or nothing for a plain word.
+
+    It is emptied before it becomes large, and has no long piece.
+    """
+
+    def __missing__(self, piece: str) -> _Kept:
+        if piece.isascii():
+            kept = _kept(piece)
+        else:
+            whole, humps = _together(map(_kept, _runs_in(piece)))
+            kept = (tuple(whole), tuple(humps)) if whole else ()
+        if len(piece) <= _LONGEST:
+            if len(self) >= _MOST_KNOWN:
+                self.clear()
+            self[piece] = kept
+        return kept
+
+
+_MOST_KNOWN: Final = 100_000
+_named: Final = _KnownNames()
+
+
+def _together(each: Iterable[_Kept]) -> Named:
+    kept = [pair for pair in each if pair]
+    whole = set(chain.from_iterable([whole for whole, _ in kept]))
+    return Named(whole, set(chain.from_iterable([humps for _, humps in kept if humps])))
 
 
 def runs_of(text: str) -> set[str]:
     """Returns the different runs of a text in which identifiers are."""
-    return set(_RUN.findall(_readable(text)))
+    pieces = _pieces(text)
+    return pieces if text.isascii() else {run for piece in pieces for run in _runs_in(piece)}
 
 
 def _readable(text: str) -> str:
     return text if text.isascii() else without_unspaced(simplified(text))
 
 
-def _names(run: str) -> Iterator[str]:
-    """Yields the identifiers in a run: it, without marks around it, and the names between its joints."""
-    whole = trimmed(run)
-    between = {*map(trimmed, _JOINT.split(whole)), *whole.split(":")} if _JOINT.search(whole) else ()
-    for name in (whole, whole.strip(_AROUND), *between):
-        if 0 < len(name) <= _LONGEST and is_identifier(name):
-            yield name
+def _pieces(text: str) -> set[str]:
+    """Returns the different pieces of a text between characters of ASCII that no identifier has."""
+    data = text.encode("utf-8", "surrogatepass").translate(_SEPARATED)
+    return set(data.decode("utf-8", "surrogatepass").split())
 
 
-def _kept(name: str) -> tuple[str, ...]:
-    written = as_written(name)
-    return (written,) if written == name else (written, _LOWERED + name.lower())
+def _runs_in(piece: str) -> list[str]:
+    return [piece] if piece.isascii() else _RUN.findall(_readable(piece))
+
+
+def _kept(run: str) -> _Kept:
+    """Returns what is kept of a run: it, without marks around it, and the names between its joints; and its humps."""
+    if run.isalpha() and run[1:].islower():
+        return ()  # most words
+    name = trimmed(run)
+    names = {name, name.strip(_AROUND)}
+    if _JOINT.search(name):
+        names.update(map(trimmed, _JOINT.split(name)), name.split(":"))
+    forms: list[str] = []
+    for each in names:
+        if len(each) <= _LONGEST and is_identifier(each):
+            written = as_written(each)
+            forms += (written,) if written == each else (written, _LOWERED + each.lower())
+    return (tuple(forms), _humps_anew(run)) if forms else ()
 
 
 def in_any_case(name: str) -> tuple[str, str]:
@@ -125,7 +158,7 @@ def joined_names(text: str) -> Iterator[str]:
 def as_written(name: str) -> str:
     """Returns an identifier with a mark before each capital letter, as the index keeps it."""
     if name.isascii():
-        return _UPPER.sub(_CAPITAL + r"\g<0>", name).lower()
+        return name if name == name.lower() else name.translate(_MARKED)
     return "".join([_CAPITAL + letter.lower() if letter.isupper() else letter for letter in name])
 
 

@@ -15,22 +15,30 @@ class Word(NamedTuple):
     also: tuple[str, ...] = ()
 
 
+_WIDE_CHARACTERS: Final = "\u3000\uff01-\uff5e"
 # Scripts without spaces between words: Thai, Lao, Burmese, Khmer, kana, Han.
-_UNSPACED = (
-    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-    "\U00020000-\U0003ffff]+"
+_UNSPACED: Final = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 )
 
 
 @cache
 def _unspaced() -> re.Pattern[str]:
     """Returns the pattern, compiled on first use: a command with only ASCII words does not need it."""
-    return re.compile(_UNSPACED)
+    return re.compile(f"[{_UNSPACED}]+")
+
+
+@cache
+def _has_unspaced_or_wide() -> re.Pattern[str]:
+    """Returns a pattern that is searched for at once: most texts that are not ASCII have a dash or an arrow."""
+    return re.compile(f"[{_UNSPACED}{_WIDE_CHARACTERS}]")
 
 
 def in_characters_and_pairs(text: str) -> str:
     """Returns the text with scripts without spaces as single characters and as pairs."""
-    return text if text.isascii() else _unspaced().sub(_characters_and_pairs, simplified(text))
+    if text.isascii() or not _has_unspaced_or_wide().search(text):
+        return text
+    return _unspaced().sub(_characters_and_pairs, simplified(text))
 
 
 def for_question(text: str) -> str:
@@ -66,7 +74,7 @@ def simplified(text: str) -> str:
 
 @cache
 def _has_wide() -> re.Pattern[str]:
-    return re.compile("[\u3000\uff01-\uff5e]")
+    return re.compile(f"[{_WIDE_CHARACTERS}]")
 
 
 def unaccented(text: str) -> str:

@@ -238,24 +238,29 @@ def _excerpt(texts: Iterable[str]) -> str:
     return text if len(text) <= _HEAD + _TAIL else f"{text[:_HEAD]}\n{text[-_TAIL:]}"
 
 
-class _Bits(dict[str, int]):
-    """The bit of each word that was looked up. It is emptied before it becomes large."""
+class _Digits(dict[str, int]):
+    """The digit of each word that was looked up. It is emptied before it becomes large."""
 
     def __missing__(self, word: str) -> int:
-        if len(self) >= _MOST_BITS:
+        if len(self) >= _MOST_DIGITS:
             self.clear()
-        bit = self[word] = crc32(word.encode("utf-8", "surrogatepass")) % _SKETCH_BITS
-        return bit
+        bit = crc32(word.encode("utf-8", "surrogatepass")) % _SKETCH_BITS
+        digit = self[word] = _SKETCH_BITS - 1 - bit  # the first digit is the highest bit
+        return digit
 
 
-_MOST_BITS: Final = 100_000
-_bit_of: Final = _Bits().__getitem__
-_power_of: Final = [1 << bit for bit in range(_SKETCH_BITS)].__getitem__
+_MOST_DIGITS: Final = 100_000
+_digit_of: Final = _Digits().__getitem__
+_NO_WORDS: Final = b"0" * _SKETCH_BITS
+_ONE: Final = ord("1")
 
 
 def _sketch(words: frozenset[str]) -> int:
     """Returns a set of words as a number: one bit for each word, chosen by a hash that is the same everywhere."""
-    return sum(map(_power_of, set(map(_bit_of, words))))
+    digits = bytearray(_NO_WORDS)
+    for digit in map(_digit_of, words):
+        digits[digit] = _ONE
+    return int(digits, 2)
 
 
 def _common(sketch: int, above: Trace | None) -> tuple[int, int]:

@@ -1,7 +1,7 @@
 """The rows of the turn index: turns are added in any order, and removed again."""
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Any, Final
 
@@ -77,8 +77,8 @@ class TurnRows:
                 for number, (turn, size) in enumerate(zip(fresh, sizes, strict=True), first)
             ),
         )
+        self._add_words(first, [turn.text for turn in fresh])
         for number, turn in enumerate(fresh, first):
-            self._add_words(number, turn.text)
             for tool, call, files in turn.calls:
                 self._connection.execute("INSERT INTO called VALUES (?, ?, ?)", (number, tool, call))
                 many("INSERT INTO touched VALUES (?, ?, ?)", ((number, path, call) for path in files))
@@ -100,12 +100,19 @@ class TurnRows:
         self._connection.execute("UPDATE state SET turns = turns + ?, size = size + ?", (len(fresh), sum(sizes)))
         return set(sessions.values())
 
-    def _add_words(self, number: int, text: str) -> None:
-        """Adds the words and the identifiers of a text."""
-        named = named_in(text)
-        execute = self._connection.execute
-        execute("INSERT INTO words (rowid, text) VALUES (?, ?)", (number, for_index(text, named.humps)))
-        execute("INSERT INTO names (rowid, text) VALUES (?, ?)", (number, " ".join(named.whole)))
+    def _add_words(self, first: int, texts: list[str]) -> None:
+        """Adds the words and the identifiers of texts: one table after the other, which is faster than by turns."""
+        names: list[str] = []
+
+        def words() -> Iterator[tuple[int, str]]:
+            for number, text in enumerate(texts, first):
+                named = named_in(text)
+                names.append(" ".join(named.whole))
+                yield number, for_index(text, named.humps)
+
+        many = self._connection.executemany
+        many("INSERT INTO words (rowid, text) VALUES (?, ?)", words())
+        many("INSERT INTO names (rowid, text) VALUES (?, ?)", enumerate(names, first))
 
     def _sessions(self, turns: Iterable[IndexedTurn]) -> dict[str, int]:
         """Returns the numbers of the sessions of these turns.
