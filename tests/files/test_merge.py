@@ -125,6 +125,23 @@ def test_each_line_keeps_its_end_where_they_differ() -> None:
     assert result.body.decode() == crlf(row("a")) + row("b") + row("c")
 
 
+@pytest.mark.parametrize("base", [crlf(row("a")), crlf(row("a")) + row("b")])
+def test_a_side_that_leaves_no_line_end_does_not_change_those_of_the_other(base: str) -> None:
+    """The frontmatter has LF, which says nothing about a body that has other line ends, or different ones."""
+    emptied, grown = file(), file(base + crlf(row("c")))
+    assert merged(file(base), emptied, grown).body == merged(file(base), grown, emptied).body == crlf(row("c")).encode()
+    one = file(row("a").strip())
+    assert merged(file(base), one, grown).body.decode().endswith(crlf(row("c")).strip())
+
+
+def test_a_side_that_empties_a_file_and_gives_it_other_line_ends_has_changed_them() -> None:
+    base, theirs = (file(body, type="text").to_bytes() for body in ("one\n", "one\n\ntwo\n"))
+    base, theirs = (data.replace(b"\n", b"\r\n") for data in (base, theirs))
+    outcome = merge_bytes(base, file("", type="text").to_bytes(), theirs, "x.slice")
+    assert b"\r" not in outcome.data
+    assert b"two\n" in outcome.data
+
+
 # ---- lines and paragraphs
 
 
