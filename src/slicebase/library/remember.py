@@ -12,7 +12,7 @@ from slicebase.files.body.entries import Stamp
 from slicebase.files.body.overflow import ARCHIVED, CONTINUED, joined, move_oldest, new_part, parts_of, whole_of
 from slicebase.files.body.rows import Row, read_rows
 from slicebase.files.body.section_places import section_place
-from slicebase.files.body.text import Cleaned, given_paragraph, replace_passage
+from slicebase.files.body.text import Cleaned, given_paragraph, newline_of, replace_passage
 from slicebase.files.body.write import (
     NextVersion,
     WriteRequest,
@@ -97,7 +97,10 @@ def _split(case: _Overflow) -> Remembered:
 
 
 def _archive(case: _Overflow) -> Remembered:
-    """Moves the oldest content to a new part until the file is half empty, then writes."""
+    """Moves the oldest content to a new part until the file is half empty, then writes.
+
+    Where everything moves, what is written has the line ends of what was there (ruling 20).
+    """
     room = case.limit // 2 - (_size(case.draft.file) - len(case.target.body))
     moved = move_oldest(case.target, max(0, room))
     if moved is None:
@@ -105,7 +108,8 @@ def _archive(case: _Overflow) -> Remembered:
     part = new_part(case.target, case.given.stamp.file_id, moved)
     smaller = _joined(case.target.with_body(moved.stays), part, ARCHIVED)
     whole = smaller if smaller.id == case.whole.id else case.whole
-    given = _for_part(case.writer, smaller, whole, case.given, part)
+    newline = newline_of(case.target.body, case.target.newline)
+    given = _for_part(case.writer, smaller, whole, case.given._replace(newline=newline), part)
     draft = write(smaller, given, case.log, case.whole.write_mode)
     case.writer.write(FileWrite(None, part, moved_from=case.target), FileWrite(case.target, draft.file, draft.rows))
     return Remembered(draft.file, draft.rows, "archive")
