@@ -5,6 +5,8 @@ BIN := .venv/bin
 READY := .venv/.ready
 DEMO := .venv-demo/.ready
 SOURCES := $(shell find src -name __pycache__ -prune -o -name '*.egg-info' -prune -o -print)
+# Tests start hundreds of processes: without bytecode each would compile the package again.
+unexport PYTHONDONTWRITEBYTECODE
 INSTALL := install --quiet --disable-pip-version-check --only-binary :all:
 
 .PHONY: demo test test-packages lint bench fuzz soak mutants docs house clean

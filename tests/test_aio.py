@@ -464,18 +464,25 @@ def test_a_group_ends_after_the_verbs_that_it_cancels(tmp_path: Path) -> None:
 
             async def fail() -> None:
                 await gate.reached()
-                asyncio.get_running_loop().call_later(0, gate.open)
                 raise LookupError
+
+            async def open_for(task: asyncio.Task[object]) -> None:
+                while not task.cancelling():
+                    await asyncio.sleep(0)
+                gate.open()
 
             async def grouped() -> None:
                 async with asyncio.TaskGroup() as group:
-                    group.create_task(memory.runs.claim(RUN, "whole"))
+                    whole = group.create_task(memory.runs.claim(RUN, "whole"))
+                    openers.append(asyncio.create_task(open_for(whole)))
                     await settle()
                     group.create_task(memory.runs.claim(RUN, "never"))
                     group.create_task(fail())
 
+            openers: list[asyncio.Task[None]] = []
             with pytest.raises(ExceptionGroup) as caught:
                 await grouped()
+            await openers[0]
             assert [type(error) for error in caught.value.exceptions] == [LookupError]
             assert claims(tmp_path) == ["whole"]
 
