@@ -9,7 +9,7 @@ a part that its file does not name: a writer that was killed left it, and the fi
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Final, NamedTuple
 
 from slicebase.files.body.origin import ArchivesBefore, Place, origin_of
@@ -135,25 +135,23 @@ _LINES: Final = ("conversation", "routine")
 _BY_PLACE: Final = (*_LINES, "markdown", "text")
 
 
-class _Start(NamedTuple):
-    """Where a chain of archives starts: the file, the byte, and the archive before it, which is not in the chain."""
+class _Taken(NamedTuple):
+    """An archive, and where its content is in the text as it was before the first archive of its lineage."""
 
-    file: str | None
-    at: int
-    before: ArchivesBefore
-
-
-class _Chain(NamedTuple):
-    """An archive after those that were taken before it, on one branch."""
-
-    start: _Start
-    before: int  # how many archives the file had before the last of them
-    bodies: tuple[bytes, ...]
-    size: int
+    part: SliceFile
+    at: int  # as it states it: in the body that stayed
+    start: int
 
     @property
-    def content(self) -> bytes:
-        return b"".join(self.bodies)
+    def end(self) -> int:
+        return self.start + len(self.part.body)
+
+
+class _Lineage(NamedTuple):
+    """Archives that were taken after each other, on one branch, and the file with what it had before the first."""
+
+    root: tuple[str | None, ArchivesBefore]
+    taken: tuple[_Taken, ...]
 
 
 def _without_copies(archives: Sequence[SliceFile]) -> Shortened:
@@ -161,38 +159,74 @@ def _without_copies(archives: Sequence[SliceFile]) -> Shortened:
 
     They are compared in the order of their content: what is left of one continues what the others have.
     """
-    known: dict[str | None, _Chain] = {}
+    lineages = _lineages(archives) if len(archives) > 1 else {}
+    known: set[str | None] = set()
+    last: dict[str | None, _Lineage] = {}  # lineages of known archives that no other one continues
     changes = []
-    for part in archives if len(archives) > 1 else ():
-        chain = _chain(part, known)
-        repeated = max((_repeated(part, chain, other) for other in known.values()), default=0)
+    for part in archives if lineages else ():
+        own = lineages[part.id]
+        repeated = max((_repeated(own, other, known) for other in last.values() if other.root == own.root), default=0)
         if repeated:
             changes.append((part, _rest(part, repeated)))
-        known[part.id] = chain
+        known.add(part.id)
+        last[part.id] = own
+        last.pop(own.taken[-2].part.id if len(own.taken) > 1 else None, None)
     return changes
 
 
-def _chain(part: SliceFile, known: Mapping[str | None, _Chain]) -> _Chain:
-    origin, file = origin_of(part), whole_of(part)
-    before = origin.before
-    previous = known.get(before.last) if before.last else None
-    # After a merge, a file has more archives than follow each other: the place is another one.
-    if previous and previous.before + 1 == before.number and previous.start[:2] == (file, origin.at):
-        return _Chain(previous.start, before.number, (*previous.bodies, part.body), previous.size + len(part.body))
-    return _Chain(_Start(file, origin.at, before), before.number, (part.body,), len(part.body))
+def _lineages(archives: Sequence[SliceFile]) -> dict[str | None, _Lineage]:
+    origins = {part.id: origin_of(part) for part in archives}
+    found: dict[str | None, _Lineage] = {}
+    for part in sorted(archives, key=lambda part: origins[part.id].before.number):
+        file, (number, last) = whole_of(part), origins[part.id].before
+        previous = found.get(last) if last in origins and origins[last].before.number + 1 == number else None
+        # After a merge, a file has more archives than follow each other: the place is in another text.
+        if previous is None or previous.root[0] != file:
+            previous = _Lineage((file, origins[part.id].before), ())
+        at = start = origins[part.id].at
+        for before in reversed(previous.taken):
+            start += len(before.part.body) if before.at <= start else 0
+        found[part.id] = _Lineage(previous.root, (*previous.taken, _Taken(part, at, start)))
+    return found
 
 
-def _repeated(part: SliceFile, chain: _Chain, other: _Chain) -> int:
-    """Returns how many bytes at the start of an archive another chain has at the same place: all, or whole entries."""
-    start = chain.size - len(part.body)
-    if chain.start != other.start or other.size <= start:
+def _repeated(own: _Lineage, other: _Lineage, known: Collection[str | None]) -> int:
+    """Returns how many bytes at the start of the last archive of a lineage another has: all, or whole entries.
+
+    Only what is equal from where both begin counts: where two branches differ, what follows is of each alone.
+    """
+    part, _, at = own.taken[-1]
+    others = _run([taken for taken in other.taken if taken.part.id in known], at)
+    mine = _run(own.taken, at) if others else []
+    if not mine:
         return 0  # as always where nothing was merged: an archive follows those before it
-    own, others = chain.content, other.content
-    wanted = own.rstrip(b"\r\n")  # line ends at its end may have been added
-    if others.startswith(wanted) and others[len(wanted) :][:1] in (b"", b"\r", b"\n"):
+    start, end = max(mine[0].start, others[0].start), own.taken[-1].end
+    one, two = _content(mine, start, end), _content(others, start)
+    wanted = one.rstrip(b"\r\n")  # line ends at its end may have been added
+    if two.startswith(wanted) and two[len(wanted) :][:1] in (b"", b"\r", b"\n"):
         return len(part.body)
-    same = _same(own, others) - start
+    same = _same(one, two) - (at - start)
     return max((border for border in _borders(part) if border <= same), default=0)
+
+
+def _run(taken: Sequence[_Taken], at: int) -> list[_Taken]:
+    """Returns the archives that follow each other without a gap in the text, and have this byte of it."""
+    if not any(each.start <= at < each.end for each in taken):
+        return []
+    found: list[_Taken] = []
+    for each in sorted((each for each in taken if each.part.body), key=lambda each: each.start):
+        if found and found[-1].end != each.start:
+            if found[-1].end > at:
+                break
+            found = []
+        found.append(each)
+    return found
+
+
+def _content(run: Sequence[_Taken], start: int, end: int | None = None) -> bytes:
+    """Returns the content of a run of archives, from one byte of the text to another."""
+    first = run[0].start
+    return b"".join(each.part.body for each in run)[start - first : None if end is None else end - first]
 
 
 def _same(one: bytes, other: bytes) -> int:
