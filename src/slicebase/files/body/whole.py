@@ -126,10 +126,20 @@ def _put_back(pieces: list[BodyPiece], origin: Origin, content: list[BodyPiece])
 def _cut_beside(pieces: list[BodyPiece], at: int, anchor: Anchor | None) -> tuple[list[BodyPiece], list[BodyPiece]]:
     """Divides lines at a byte; if the line that was there is not, beside the nearest one that is the same."""
     before, after = _cut_lines(pieces, at)
-    if anchor is None or is_beside(anchor, _joined(before[-1:]), _joined(after[:1])):
+    if anchor is None or is_beside(anchor, _joined(before), _two_lines(after)):
         return before, after
     found = anchored(_joined(pieces), anchor, at)
     return (before, after) if found is None else _cut(pieces, found)
+
+
+def _two_lines(pieces: Sequence[BodyPiece]) -> bytes:
+    """Returns the first pieces that have two lines with text together."""
+    text = b""
+    for piece in pieces:
+        text += piece.data
+        if b"\n" in text.strip():
+            break
+    return text
 
 
 def _joined(pieces: Sequence[BodyPiece]) -> bytes:
