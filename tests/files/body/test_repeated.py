@@ -119,6 +119,25 @@ def test_what_two_branches_archived_from_two_places_counts_once() -> None:
     assert read == [b"i0", b"i1", b"i2", b"i3", b"b0", b"b1", b"b2", b"x0", b"y0"]
 
 
+@pytest.mark.parametrize("later", [b"", b"# <c0>\n\ntext\n\n"])
+def test_a_section_that_both_branches_wrote_to_is_compared_by_paragraphs_where_nothing_follows_it(later: bytes) -> None:
+    """Else the rest of the second would be below another heading, and the whole section stays."""
+
+    def side(name: bytes, end: bytes) -> Files:
+        start = b"# A\n\n<b0>\n\n<%s0>\n\n%s# B\n\n<b1>\n" % (name, end)
+        files = new("markdown", start)
+        archive(files, 20, f"01{name.decode().upper()}")
+        return files
+
+    ours, theirs = side(b"x", later), side(b"y", b"")
+    assert ours["01A"].body == theirs["01A"].body == b"# B\n\n<b1>\n"
+    files = merged(new("markdown"), ours, theirs)
+    files["01A"] = files["01A"].with_body(ours["01A"].body)
+    read = words_of(b"".join(piece.data for piece in whole_pieces(files["01A"], files.get)))
+    assert later or read == [b"b0", b"x0", b"y0", b"b1"]
+    assert sorted(read) == sorted([b"b0", b"x0", b"y0", b"b1", *([b"b0", b"c0"] if later else [])])
+
+
 @pytest.mark.parametrize("body_type", TYPES)
 @settings(max_examples=20 * MORE)
 @given(steps=st.lists(st.tuples(st.booleans(), st.integers(0, 8)), max_size=20))

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from slicebase.files.body.origin import ArchivesBefore, Place, origin_of
 from slicebase.files.body.overflow import ARCHIVED, paragraph_ends, part_link, parts_of, unnamed_parts, whole_of
 from slicebase.files.body.rows import read_rows
-from slicebase.files.body.sections import sections
+from slicebase.files.body.sections import Section, sections
 from slicebase.files.slice_file import SliceFile
 from slicebase.files.yaml.edit import set_key
 
@@ -205,8 +205,8 @@ def _repeated(own: _Lineage, other: _Lineage, known: Collection[str | None]) -> 
     wanted = one.rstrip(b"\r\n")  # line ends at its end may have been added
     if two.startswith(wanted) and two[len(wanted) :][:1] in (b"", b"\r", b"\n"):
         return len(part.body)
-    same = _same(one, two) - (at - start)
-    return max((border for border in _borders(part) if border <= same), default=0)
+    same = _same(one, two)
+    return max((border for border in _borders(part, two, same) if border <= same - (at - start)), default=0)
 
 
 def _run(taken: Sequence[_Taken], at: int) -> list[_Taken]:
@@ -238,14 +238,27 @@ def _same(one: bytes, other: bytes) -> int:
     return low
 
 
-def _borders(part: SliceFile) -> list[int]:
-    """Returns the bytes at which an entry begins: a line, a paragraph, or a section of the highest level."""
+def _borders(part: SliceFile, other: bytes, same: int) -> list[int]:
+    """Returns the bytes at which an entry begins: a line, a paragraph, or a section of the highest level.
+
+    A section that both branches wrote to is divided at its paragraphs if what the other one has after them is the end
+    of that section: what is left then follows it, below the same heading.
+    """
     if part.body_type in _LINES:
         return [line.end() for line in re.finditer(rb"\n", part.body)]
-    text = part.body.decode("latin-1")  # so that a place is a byte
-    found = [each for each in sections(text) if each.level] if part.body_type == "markdown" else []
-    highest = min((each.level for each in found), default=0)
-    return [each.start for each in found if each.level == highest] if found else paragraph_ends(text)
+    found, paragraphs = _sections(part, part.body), paragraph_ends(part.body.decode("latin-1"))
+    if not found:
+        return paragraphs
+    highest = min(each.level for each in found)
+    is_end = not any(each.start >= same for each in _sections(part, other))
+    return [*(each.start for each in found if each.level == highest), *(paragraphs if is_end else ())]
+
+
+def _sections(part: SliceFile, content: bytes) -> list[Section]:
+    """Returns the sections below the headings of Markdown, with bytes as their places."""
+    if part.body_type != "markdown":
+        return []
+    return [each for each in sections(content.decode("latin-1")) if each.level]
 
 
 def _rest(part: SliceFile, repeated: int) -> SliceFile:
