@@ -4,7 +4,8 @@
 before byte 812 of the body that stayed; and the next line had this mark. By the mark the place is found again after
 somebody has written above it. `after:` stands for the line before it: the heading under which it was, or the last line.
 `next:3fa2c1/2` is the second of the lines that are equal. Which of them it is, later, say the headings above it and the
-line on its other side: their marks follow as `under:` and `by:`.
+line on its other side: their marks follow as `under:` and `by:`. `repeated:50`, before all that, says that 50 more
+bytes were at the start of the content, and were removed since another archive has them.
 """
 
 import re
@@ -53,24 +54,24 @@ class Origin(NamedTuple):
     places: tuple[Place, ...] = START  # several only for rows
     anchor: Anchor | None = None
     before: ArchivesBefore = ArchivesBefore()
-    is_repeated: bool = False  # something was removed from it that another archive has, too
+    removed: int = 0  # bytes at the start of its content that another archive has, too
 
     @property
     def at(self) -> int:
         return self.places[0].at
 
     def __str__(self) -> str:
-        words = [_REPEATED] if self.is_repeated else []
+        words = [f"repeated:{self.removed}"] if self.removed else []
         words += [f"{self.before.number}@{self.before.last}"] if self.before.number > 0 else []
         words += [f"{at}+{size}" for at, size in self.places]
         return " ".join((*words, *([str(self.anchor)] if self.anchor else [])))
 
-    def without_start(self, left: int) -> "Origin":
-        """Returns where the rest of a content was, of which so many bytes are left."""
-        return Origin((Place(self.at, left),), self.anchor, is_repeated=True)
+    def without_start(self, removed: int, left: int) -> "Origin":
+        """Returns where the rest of a content was, from whose start so many bytes are removed."""
+        return self._replace(places=(Place(self.at, left),), removed=self.removed + removed)
 
 
-_REPEATED: Final = "repeated"
+_REPEATED: Final = re.compile(r"repeated:([0-9]{1,15})", re.ASCII)
 _PLACE: Final = re.compile(r"([0-9]{1,15})\+([0-9]{1,15})", re.ASCII)
 _BEFORE: Final = re.compile(r"([0-9]{1,15})@(.+)", re.ASCII)
 _ANCHOR: Final = re.compile(
@@ -83,16 +84,17 @@ def origin_of(part: SliceFile) -> Origin:
     text = " ".join((part.taken_from or "").split())
     anchor = _ANCHOR.search(text)
     words = text[: anchor.start() if anchor else None].split()
-    is_repeated = words[:1] == [_REPEATED]
+    repeated = _REPEATED.fullmatch(words[0]) if words else None
+    words = words[bool(repeated) :]
     before = _BEFORE.fullmatch(words[0]) if words else None
-    stated = [_PLACE.fullmatch(word) for word in words[bool(before or is_repeated) :]]
+    stated = [_PLACE.fullmatch(word) for word in words[bool(before) :]]
     places = [Place(int(word[1]), int(word[2])) for word in stated if word]
     known = ArchivesBefore(int(before[1]), before[2]) if before else ArchivesBefore()
     return Origin(
         tuple(sorted(places)) if places and all(stated) else START,
         Anchor(anchor[1], anchor[2], int(anchor[3] or 1), anchor[4] or "", anchor[5] or "") if anchor else None,
-        ArchivesBefore(-1, part.id) if is_repeated else known,  # it is not known what came before what is left
-        is_repeated,
+        known,
+        int(repeated[1]) if repeated else 0,
     )
 
 

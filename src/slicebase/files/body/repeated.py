@@ -135,23 +135,29 @@ _LINES: Final = ("conversation", "routine")
 _BY_PLACE: Final = (*_LINES, "markdown", "text")
 
 
-class _Taken(NamedTuple):
-    """An archive, and where its content is in the text as it was before the first archive of its lineage."""
+class _Piece(NamedTuple):
+    """A piece of an archive, and where it is in the text as it was before the first archive of its lineage."""
 
     part: SliceFile
-    at: int  # as it states it: in the body that stayed
+    offset: int  # in the archive
+    size: int
     start: int
 
     @property
     def end(self) -> int:
-        return self.start + len(self.part.body)
+        return self.start + self.size
+
+    @property
+    def content(self) -> bytes:
+        return self.part.body[self.offset : self.offset + self.size]
 
 
 class _Lineage(NamedTuple):
     """Archives that were taken after each other, on one branch, and the file with what it had before the first."""
 
     root: tuple[str | None, ArchivesBefore]
-    taken: tuple[_Taken, ...]
+    archives: tuple[SliceFile, ...]
+    pieces: tuple[_Piece, ...]
 
 
 def _without_copies(archives: Sequence[SliceFile]) -> Shortened:
@@ -170,7 +176,7 @@ def _without_copies(archives: Sequence[SliceFile]) -> Shortened:
             changes.append((part, _rest(part, repeated)))
         known.add(part.id)
         last[part.id] = own
-        last.pop(own.taken[-2].part.id if len(own.taken) > 1 else None, None)
+        last.pop(own.archives[-2].id if len(own.archives) > 1 else None, None)
     return changes
 
 
@@ -178,16 +184,38 @@ def _lineages(archives: Sequence[SliceFile]) -> dict[str | None, _Lineage]:
     origins = {part.id: origin_of(part) for part in archives}
     found: dict[str | None, _Lineage] = {}
     for part in sorted(archives, key=lambda part: origins[part.id].before.number):
-        file, (number, last) = whole_of(part), origins[part.id].before
+        file, origin = whole_of(part), origins[part.id]
+        number, last = origin.before
         previous = found.get(last) if last in origins and origins[last].before.number + 1 == number else None
         # After a merge, a file has more archives than follow each other: the place is in another text.
         if previous is None or previous.root[0] != file:
-            previous = _Lineage((file, origins[part.id].before), ())
-        at = start = origins[part.id].at
-        for before in reversed(previous.taken):
-            start += len(before.part.body) if before.at <= start else 0
-        found[part.id] = _Lineage(previous.root, (*previous.taken, _Taken(part, at, start)))
+            previous = _Lineage((file, origin.before), (), ())
+        pieces = [_Piece(part, -origin.removed, origin.removed + len(part.body), origin.at)]
+        for before in reversed(previous.archives):
+            place = origins[before.id]
+            pieces = _shifted(pieces, place.at, place.removed + len(before.body))
+        own = (_without_removed(piece) for piece in pieces)
+        kept = tuple(piece for piece in own if piece.size)
+        found[part.id] = _Lineage(previous.root, (*previous.archives, part), (*previous.pieces, *kept))
     return found
+
+
+def _shifted(pieces: Sequence[_Piece], at: int, size: int) -> list[_Piece]:
+    """Returns pieces in the text that has so many bytes more at a place. One that this is in the middle of is cut."""
+    found = []
+    for piece in pieces:
+        first = min(max(0, at - piece.start), piece.size)
+        if first:
+            found.append(piece._replace(size=first))
+        if first < piece.size:
+            found.append(_Piece(piece.part, piece.offset + first, piece.size - first, max(at, piece.start) + size))
+    return found
+
+
+def _without_removed(piece: _Piece) -> _Piece:
+    """Returns a piece without the bytes that are no longer in its archive, since another one has them."""
+    gone = min(max(0, -piece.offset), piece.size)
+    return _Piece(piece.part, piece.offset + gone, piece.size - gone, piece.start + gone)
 
 
 def _repeated(own: _Lineage, other: _Lineage, known: Collection[str | None]) -> int:
@@ -195,38 +223,42 @@ def _repeated(own: _Lineage, other: _Lineage, known: Collection[str | None]) -> 
 
     Only what is equal from where both begin counts: where two branches differ, what follows is of each alone.
     """
-    part, _, at = own.taken[-1]
-    others = _run([taken for taken in other.taken if taken.part.id in known], at)
-    mine = _run(own.taken, at) if others else []
-    if not mine:
+    part = own.archives[-1]
+    pieces = [piece for piece in own.pieces if piece.part is part]
+    at = pieces[0].start if pieces else 0
+    others = _run([piece for piece in other.pieces if piece.part.id in known], at) if pieces else []
+    if not others:
         return 0  # as always where nothing was merged: an archive follows those before it
-    start, end = max(mine[0].start, others[0].start), own.taken[-1].end
-    one, two = _content(mine, start, end), _content(others, start)
+    mine = _run(own.pieces, at)
+    start = max(mine[0].start, others[0].start)
+    one, two = _content(mine, start, pieces[-1].end), _content(others, start)
     wanted = one.rstrip(b"\r\n")  # line ends at its end may have been added
-    if two.startswith(wanted) and two[len(wanted) :][:1] in (b"", b"\r", b"\n"):
+    if mine[-1].end >= pieces[-1].end and two.startswith(wanted) and two[len(wanted) :][:1] in (b"", b"\r", b"\n"):
         return len(part.body)
     same = _same(one, two)
-    return max((border for border in _borders(part, two, same) if border <= same - (at - start)), default=0)
+    counts = (start + same - piece.start for piece in pieces)  # bytes of each piece that are the same
+    size = sum(min(max(0, count), piece.size) for count, piece in zip(counts, pieces, strict=True))
+    return max((border for border in _borders(part, two, same) if border <= size), default=0)
 
 
-def _run(taken: Sequence[_Taken], at: int) -> list[_Taken]:
-    """Returns the archives that follow each other without a gap in the text, and have this byte of it."""
-    if not any(each.start <= at < each.end for each in taken):
+def _run(pieces: Sequence[_Piece], at: int) -> list[_Piece]:
+    """Returns the pieces that follow each other without a gap in the text, and have this byte of it."""
+    if not any(piece.start <= at < piece.end for piece in pieces):
         return []
-    found: list[_Taken] = []
-    for each in sorted((each for each in taken if each.part.body), key=lambda each: each.start):
-        if found and found[-1].end != each.start:
+    found: list[_Piece] = []
+    for piece in sorted(pieces, key=lambda piece: piece.start):
+        if found and found[-1].end != piece.start:
             if found[-1].end > at:
                 break
             found = []
-        found.append(each)
+        found.append(piece)
     return found
 
 
-def _content(run: Sequence[_Taken], start: int, end: int | None = None) -> bytes:
-    """Returns the content of a run of archives, from one byte of the text to another."""
+def _content(run: Sequence[_Piece], start: int, end: int | None = None) -> bytes:
+    """Returns the content of pieces that follow each other, from one byte of the text to another."""
     first = run[0].start
-    return b"".join(each.part.body for each in run)[start - first : None if end is None else end - first]
+    return b"".join(piece.content for piece in run)[start - first : None if end is None else end - first]
 
 
 def _same(one: bytes, other: bytes) -> int:
@@ -262,6 +294,7 @@ def _sections(part: SliceFile, content: bytes) -> list[Section]:
 
 
 def _rest(part: SliceFile, repeated: int) -> SliceFile:
-    """Returns an archive without its start, which others have. It says so: it is not compared by its place again."""
+    """Returns an archive without its start, which others have. It says so: those after it still have their places."""
     rest = part.body[repeated:]
-    return set_key(part.with_body(rest), "slice.taken_from", str(origin_of(part).without_start(len(rest))))
+    origin = origin_of(part).without_start(repeated, len(rest))
+    return set_key(part.with_body(rest), "slice.taken_from", str(origin))

@@ -121,7 +121,7 @@ def _origins(node: WithParts) -> list[_PartOrigin]:
         is_moved = part.id in before_gone and origin.anchor is not None and origin.anchor.side == "next"
         place = origin.at, origin.anchor
         found.append(_PartOrigin(part, origin._replace(anchor=None) if is_moved else origin, rests.get(place)))
-        if origin.is_repeated and part.body:
+        if origin.removed and part.body:
             rests[place] = part
     return found[::-1]
 
