@@ -93,7 +93,7 @@ def _said(turn: Turn) -> str:
 
 def read(path: Path) -> list[Turn]:
     data = path.read_bytes()
-    known = recognise(data[: 64 << 10], path.name)
+    known = recognise(ImportSource(path.name, [data]))
     assert known is not None
     return [turn for batch in Import(Options()).read(ImportSource(path.name, [data]), known) for turn in batch.turns]
 
@@ -101,12 +101,12 @@ def read(path: Path) -> list[Turn]:
 def real_turns() -> Iterator[tuple[str, list[Turn]]]:
     """Yields the turns that the importers read, by folder."""
     for folder in ("claude-code", "chatgpt", "oasst"):
-        paths = [path for path in sorted((DATA / folder).rglob("*.json*")) if recognise(_head(path), path.name)]
+        paths = [path for path in sorted((DATA / folder).rglob("*.json*")) if _recognised(path)]
         yield folder, [turn for path in paths for turn in read(path)]
 
 
-def _head(path: Path) -> bytes:
-    return path.read_bytes()[: 64 << 10]
+def _recognised(path: Path) -> bool:
+    return recognise(ImportSource(path.name, [path.read_bytes()])) is not None
 
 
 # --- figures

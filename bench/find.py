@@ -83,7 +83,7 @@ def _time(folder: Path) -> None:
     root = folder / "large"
     with Slicebase.init(root) as memory:
         memory.import_(history)
-        memory.turn_index.restart()
+        memory.turn_index.file.discard()
         began = perf_counter()
         turns = sum(session.turns for session in memory.graph.sessions())
         size = sum(path.stat().st_size for path in history.iterdir()) / 1e6

@@ -174,8 +174,7 @@ def stream(name: str, size: int) -> Iterator[bytes]:
 
 def measure(name: str) -> None:
     """Runs in its own process. Prints megabytes, seconds, turns and the peak memory in MB."""
-    head = next(stream(name, CHUNK))[: 64 << 10]
-    known = recognise(head, INPUTS[name][1])
+    known = recognise(ImportSource(INPUTS[name][1], stream(name, CHUNK)))
     assert known is not None
     assert known.name == name
     read = 0

@@ -27,7 +27,8 @@ from slicebase.graph.best_first import select
 from slicebase.graph.compact import CompactSession, compact
 from slicebase.graph.policy import FOCUSED
 from slicebase.graph.turn import Parent, Part, Turn
-from slicebase.index.turns import IndexedTurn, TurnIndex
+from slicebase.index.turn_schema import IndexedTurn
+from slicebase.index.turns import TurnIndex
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "locomo" / "locomo10.json"
 TUNED = frozenset({"conv-26", "conv-30", "conv-41", "conv-42", "conv-43"})

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 from bench._secrets_aside import FIRST_ALONE, FIRST_PASTED, SECOND_ALONE, SECOND_PASTED
 from bench.importers import sample as sample_turns
-from slicebase.importers.formats import HEAD_BYTES, Import, recognise
+from slicebase.importers.formats import Import, recognise
 from slicebase.importers.values import ImportSource, Options
 from slicebase.secrets.redact import built_in, redact
 
@@ -215,7 +215,7 @@ def ordinary() -> Iterator[tuple[str, str]]:
                 yield "code", path.read_text(errors="replace")
     for path in sorted(PUBLIC.parent.parent.rglob("*.json*")):
         data = path.read_bytes()
-        known = recognise(data[:HEAD_BYTES], path.name)
+        known = recognise(ImportSource(path.name, [data]))
         if known is not None:
             for batch in Import(Options(redact=False)).read(ImportSource(path.name, [data]), known):
                 for part in (part for turn in batch.turns for part in turn.parts):

@@ -30,6 +30,7 @@ from slicebase.graph.export import read_export
 from slicebase.graph.graph_file import read_graph
 from slicebase.graph.policy import policy_from_bytes
 from slicebase.importers.formats import FORMATS, Import, recognise
+from slicebase.importers.heads import head_of
 from slicebase.importers.values import Format, ImportReport, ImportSource, Options
 from slicebase.runs.event import read_lines
 from slicebase.secrets.redact import Redactor, redact_value
@@ -86,7 +87,7 @@ def note(data: bytes) -> None:
 def importer(known: Format) -> Door:
     def read(data: bytes) -> None:
         for name in ("x.jsonl", "x.json"):
-            known.sniff(data[: 64 << 10], name)
+            known.sniff(head_of(data, name))
             report = ImportReport()
             for batch in Import(Options(session="s")).read(ImportSource(name, [data]), known):
                 report.add(batch)
@@ -98,8 +99,8 @@ def importer(known: Format) -> Door:
 
 
 def recognised(data: bytes) -> None:
-    recognise(data[: 64 << 10], "x.json")
-    recognise(data[: 64 << 10], "x.jsonl")
+    for name in ("x.json", "x.jsonl"):
+        recognise(ImportSource(name, [data]))
 
 
 def policy(data: bytes) -> None:

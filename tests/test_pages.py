@@ -101,7 +101,7 @@ def test_the_importer_on_the_page_imports(monkeypatch: pytest.MonkeyPatch) -> No
         b'{"chat": "c1", "from": "assistant", "text": "good day", "at": "2026-01-31T12:00:05Z"}\n'
         b'{"chat": "c2", "from": "ann", "text": 7}\n'
     )
-    known = formats.recognise(data, "log.jsonl")
+    known = formats.recognise(ImportSource("log.jsonl", [data]))
     assert known is not None
     assert known.name == "chatlog"
     report = ImportReport()

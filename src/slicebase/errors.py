@@ -180,7 +180,6 @@ CODES: Mapping[str, ErrorKind] = {
     "drifted": ErrorKind(Exit.NOT_FOUND, "a reference names a version of a body that no longer exists"),
     "no-page": ErrorKind(Exit.NOT_FOUND, "the page does not exist"),
     # the library: search
-    "index-damaged": ErrorKind(Exit.REFUSED, "SQLite cannot read a disposable index"),
     "no-words": ErrorKind(Exit.USAGE, "the search has no word to look for"),
     "no-git": ErrorKind(Exit.REFUSED, "git cannot be run, or reports an error"),
     # imports

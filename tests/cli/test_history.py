@@ -88,6 +88,16 @@ def test_an_unreadable_file_of_a_folder_does_not_stop_the_others(tt: Tt, tmp_pat
     assert tt("import", folder / "a.zip", "--json").error["code"] == "bad-zip"
 
 
+def test_files_in_a_folder_that_no_importer_recognises_are_named(tt: Tt, tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "chat.json").write_text('[{"role": "user", "content": "hello"}]')
+    for number in range(30):
+        (tmp_path / "in" / f"map-{number:02}.json").write_text('{"type": "FeatureCollection"}')
+    found = tt("import", "in", "--lenient")
+    assert (found.exit, "30 files are not conversations" in found.out) == (0, True)
+    assert [f"map-{number:02}.json" in found.err for number in (0, 19, 20)] == [True, True, False]
+
+
 def test_named_inputs_that_cannot_be_imported_are_listed_and_do_not_stop_the_others(tt: Tt, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / "notes.jsonl").write_text("Nothing that an importer knows.\n")

@@ -2,15 +2,11 @@
 
 from msgspec.structs import replace
 
-from slicebase.graph.turn import Edge, Parent, Part, Role, Session, Turn
+from slicebase.graph.turn import Edge, Parent, Part, Session, Turn
 from slicebase.history.compactions import compacted_sessions, compactions
 from slicebase.truth.truth import Truth
-from tests.conversations import name, purge_text, store, turn
-
-
-def node(of: int, parent: int | None, role: Role = "user", *parts: Part, session: str = "s") -> Turn:
-    plain = turn(of, *([] if parent is None else [parent]), session=session, time=of * 1000)
-    return replace(plain, role=role, parts=parts or plain.parts)
+from tests.conversations import name, purge_text, store
+from tests.history.test_paths import ids, node, parallel
 
 
 def summary(of: int, parent: int, session: str = "s") -> Turn:
@@ -19,10 +15,6 @@ def summary(of: int, parent: int, session: str = "s") -> Turn:
 
 def before(truth: Truth, session: str = "s") -> list[list[str]]:
     return [[each.id for each in found.before] for found in compactions(truth, session)]
-
-
-def ids(*numbers: int) -> list[str]:
-    return [name(number) for number in numbers]
 
 
 def test_each_compaction_reaches_back_to_the_previous_one(truth: Truth) -> None:
@@ -42,18 +34,9 @@ def test_the_model_did_not_see_an_abandoned_branch(truth: Truth) -> None:
     assert before(truth) == [ids(0, 2)]
 
 
-def test_results_of_parallel_calls_are_beside_the_path_and_count(truth: Truth) -> None:
-    result = Part("tool_result", text="x", call_id="c")
-    turns = [
-        node(0, None),
-        node(1, 0, "assistant"),
-        node(2, 1, "assistant"),
-        node(3, 1, "tool", result),
-        node(4, 2, "tool", result),
-        summary(5, 4),
-    ]
-    store(truth, turns)
-    assert before(truth) == [ids(0, 1, 3, 2, 4)]
+def test_calls_and_results_beside_the_path_count(truth: Truth) -> None:
+    store(truth, [node(0, None), *parallel(1, 0), summary(6, 5)])
+    assert before(truth) == [ids(0, 1, 2, 3, 4, 5)]
 
 
 def test_summaries_that_follow_one_another_are_one(truth: Truth) -> None:

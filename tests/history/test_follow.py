@@ -44,7 +44,7 @@ def fresh() -> Iterator[tuple[Truth, Path]]:
 
 
 def stored(truth: Truth) -> dict[str, Any]:
-    """Returns turns, edges and annotations by session, each in its order."""
+    """Returns turns, edges, annotations and facts by session, each in its order."""
     found: dict[str, Any] = {}
     for session, _ in truth.turns.sessions():
         records = [each.record for each in truth.turns.of_session(session.id)]
@@ -52,6 +52,7 @@ def stored(truth: Truth) -> dict[str, Any]:
             records,
             sorted((link.child, link.parent, link.type) for link in truth.turns.links_of(session.id)),
             [truth.turns.annotation_of(record.id) for record in records],
+            {name: fact for name, fact in truth.turns.session(session.id).facts.items() if fact},
         )
     return found
 
@@ -66,6 +67,7 @@ def at_once(path: Path) -> dict[str, Any]:
 def in_pieces(data: bytes, cuts: list[int], name: str) -> dict[str, Any]:
     with fresh() as (truth, folder):
         path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(b"")
         for start, end in zip([0, *cuts], [*cuts, len(data)], strict=True):
             with path.open("ab") as stream:
@@ -83,16 +85,20 @@ def _kinds(number: int, message: dict[str, Any]) -> dict[str, dict[str, Any]]:
     call = {"type": "tool_use", "id": f"c{number % 3}", "name": "Task", "input": {"prompt": "because of 1"}}
     result = {"type": "tool_result", "tool_use_id": f"c{number % 3}", "content": "Error: no"}
     inner = {"type": "user", "uuid": uuid(number + 100), "message": message}
-    queued = {"type": "queue-operation", "content": f"queued {number}"}
+    queue = {"type": "queue-operation"}
+    typed = {"type": "queued_command", "prompt": "queued 1"}
     return {
         "user": {},
-        "call": {"type": "assistant", "message": {"role": "assistant", "content": [call]}},
+        "call": {"type": "assistant", "message": {"role": "assistant", "id": f"m{number // 2}", "content": [call]}},
         "result": {"message": {"role": "user", "content": [result]}, "toolUseResult": {"agentId": "a1"}},
         "progress": {"type": "progress", "data": {}},
         "side": {"isSidechain": True, "agentId": "a1"},
         "agent": {"type": "progress", "data": {"type": "agent_progress", "agentId": "a1", "message": inner}},
-        "enqueue": {**queued, "operation": "enqueue"},
-        "remove": {**queued, "operation": "remove"},
+        "enqueue": {**queue, "operation": "enqueue", "content": f"queued {number % 3}"},
+        "remove": {**queue, "operation": "remove"},
+        "removed": {**queue, "operation": "remove", "content": f"queued {number % 3}"},
+        "dequeue": {**queue, "operation": "dequeue"},
+        "typed": {"type": "attachment", "attachment": typed},
         "boundary": {"type": "system", "subtype": "compact_boundary", "content": "Compacted"},
         "summary": {"isCompactSummary": True},
         "attachment": {"type": "attachment", "attachment": {"type": "file", "content": f"text {number}"}},
@@ -102,15 +108,19 @@ def _kinds(number: int, message: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 @st.composite
 def transcripts(draw: st.DrawFn) -> bytes:
-    """Draws records that depend on earlier ones: branches, progress, calls, late parents, sidechains, a queue."""
-    lines = []
+    """Draws records that depend on earlier ones: branches, progress, calls, late parents, agents, a queue, copies."""
+    lines: list[bytes] = []
     for number in range(draw(st.integers(1, 12))):
         message = {"role": "user", "content": f"because of {number} we decide"}
         kinds = _kinds(number, message)
-        kind = draw(st.sampled_from([*kinds, "broken"]))
+        kind = draw(st.sampled_from([*kinds, "broken", *(["copy"] if lines else [])]))
+        if kind == "copy":
+            lines.append(draw(st.sampled_from(lines)))
+            continue
         record: dict[str, Any] = {
             "uuid": uuid(number),
             "parentUuid": draw(st.one_of(st.none(), st.integers(0, 14).map(uuid))),
+            "logicalParentUuid": draw(st.one_of(st.none(), st.integers(0, 14).map(uuid))),
             "sessionId": draw(st.sampled_from(["s1", "s1", "s2"])),
             "timestamp": f"2026-01-01T00:00:{number:02}Z",
             "type": "user",
@@ -138,11 +148,25 @@ def test_any_split_into_appended_pieces_gives_the_same_store(data: bytes, more: 
         assert in_pieces(data, cuts, "t.jsonl") == at_once(whole)
 
 
+@given(transcripts(), st.data())
+@settings(max_examples=25)
+def test_a_file_that_is_imported_while_it_grows_gives_the_same_store(data: bytes, more: st.DataObject) -> None:
+    lines = data.splitlines(keepends=True)
+    cuts = sorted(more.draw(st.lists(st.integers(0, len(lines)), max_size=4)))
+    with fresh() as (truth, folder):
+        path = folder / "t.jsonl"
+        for cut in (*cuts, len(lines)):
+            path.write_bytes(b"".join(lines[:cut]))
+            import_inputs(truth, inputs([folder]), Options(), format_name="claude-code", annotate=Annotator(truth))
+        assert stored(truth) == at_once(path)
+
+
 @pytest.mark.parametrize("path", REAL, ids=lambda path: path.stem[:8])
 def test_real_transcripts_in_pieces_give_the_same_store(path: Path) -> None:
     data = path.read_bytes()
     cuts = [len(data) * part // 4 for part in range(1, 4)]
-    assert in_pieces(data, cuts, path.name) == at_once(path)
+    # The run of an agent is known by the folder of its file.
+    assert in_pieces(data, cuts, str(path.relative_to(SHARED))) == at_once(path)
 
 
 def records(count: int, first: int = 0) -> bytes:

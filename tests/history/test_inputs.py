@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from slicebase.errors import SlicebaseError
-from slicebase.history.inputs import inputs
+from slicebase.history.inputs import discover, inputs
 
 
 def names(*paths: Path) -> list[str]:
@@ -30,15 +30,37 @@ def test_a_file_that_is_named_may_have_any_ending(tmp_path: Path) -> None:
     assert [each.named for each in inputs([tmp_path / "c.txt"])] == [True]
 
 
-def test_links_in_a_folder_are_not_followed(tmp_path: Path) -> None:
-    outside = tmp_path / "outside.json"
-    outside.write_text("{}")
+def test_links_in_a_folder_are_not_followed_and_those_that_lead_out_of_it_are_left_out_by_name(tmp_path: Path) -> None:
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "b.json").write_text("{}")
     folder = tmp_path / "folder"
-    folder.mkdir()
-    (folder / "a.json").write_text("{}")
-    (folder / "link.json").symlink_to(outside)
-    (folder / "loop").symlink_to(folder)
-    assert names(folder) == ["a.json"]
+    (folder / "inner").mkdir(parents=True)
+    (folder / "inner" / "a.json").write_text("{}")
+    (folder / "loop").symlink_to(folder)  # what these two lead to is read at its own place
+    (folder / "again.json").symlink_to(folder / "inner" / "a.json")
+    for name, target in {"file.json": "outside/b.json", "project": "outside", "nowhere.json": "gone"}.items():
+        (folder / name).symlink_to(tmp_path / target)
+    (folder / "picture.png").symlink_to(tmp_path / "outside")  # a folder, whatever its name
+    found = list(inputs([folder]))
+    assert [Path(each.name).name for each in found if each.file] == ["a.json"]
+    links = [each for each in found if not each.file]
+    assert sorted(Path(each.name).name for each in links) == ["file.json", "nowhere.json", "picture.png", "project"]
+    for each in links:
+        with pytest.raises(SlicebaseError) as caught:
+            list(each.chunks())
+        assert caught.value.code == "no-input"
+
+
+def test_what_is_found_on_a_machine_is_what_is_read_there(tmp_path: Path) -> None:
+    projects = tmp_path / "home" / ".claude" / "projects"
+    (projects / "-one").mkdir(parents=True)
+    (projects / "-one" / "a.jsonl").write_text("{}")
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "b.jsonl").write_text("{}")
+    (projects / "-two").symlink_to(tmp_path / "elsewhere")
+    (projects / "-one" / "c.jsonl").symlink_to(tmp_path / "elsewhere" / "b.jsonl")
+    (found,) = discover(tmp_path / "home", {})
+    assert found.files == len([each for each in inputs([found.folder]) if each.file]) == 1
 
 
 def test_the_members_of_a_zip_are_read_without_unpacking(tmp_path: Path) -> None:

@@ -3,18 +3,22 @@
 import json
 import os
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from slicebase import history
 from slicebase.base import Slicebase
-from slicebase.history import unchanged
+from slicebase.history import imports, readers, unchanged
 from slicebase.history.account import Account
+from slicebase.history.readers import BatchesOf, Recognised
 from slicebase.history.unchanged import NAME
 from tests.importers.reading import jsonl
 from tests.importers.test_claude_code import SESSION, record, uuid
+from tests.importers.test_queued import operation
 from tests.importers.test_subagents import MAIN, STEPS
 
 
@@ -123,8 +127,58 @@ def test_a_copy_of_the_database_from_before_is_noticed(base: Slicebase, folder: 
         second.import_([folder])
     database.write_bytes(before)
     with Slicebase.open(root) as third:
-        assert third.import_([folder]).unchanged == 1
-        assert len(third.graph.sessions()) == 2
+        again = third.import_([folder])
+        assert (again.unchanged, again.added) == (0, 2)
+
+
+def test_a_copy_of_the_database_that_has_the_last_turn_of_a_file_from_another_one_is_noticed(
+    base: Slicebase, folder: Path
+) -> None:
+    lines = [record(1, None), record(3, 1, "user", "only here"), record(2, 1, "assistant", "first")]
+    (folder / "longer.jsonl").write_bytes(jsonl(lines))
+    base.import_([folder / f"{SESSION}.jsonl"])
+    root, database = base.workspace.root, base.workspace.database
+    base.close()
+    before = database.read_bytes()
+    with Slicebase.open(root) as second:
+        assert second.import_([folder / "longer.jsonl"]).added == 1
+    database.write_bytes(before)
+    with Slicebase.open(root) as third:
+        assert third.import_([folder / "longer.jsonl"]).added == 1
+        assert third.import_([folder / "longer.jsonl"]).unchanged == 1
+
+
+def test_what_is_added_to_a_file_after_it_was_read_ahead_is_read_the_next_time(
+    base: Slicebase, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @contextmanager
+    def far_ahead(inputs: Sequence[Recognised], *more: Any) -> Iterator[BatchesOf]:
+        with readers.reading(inputs, *more) as batches_of:
+            batches = {each.input.name: list(batches_of(each)) for each in inputs}
+            _grown(folder / f"{SESSION}.jsonl")
+            yield lambda each: iter(batches[each.input.name])
+
+    with monkeypatch.context() as patched:
+        patched.setattr(imports, "reading", far_ahead)
+        assert base.import_([folder]).added == 3
+    again = base.import_([folder])
+    assert (again.unchanged, again.added) == (1, 1)
+
+
+def test_a_file_with_a_time_in_the_future_is_not_read_each_time(base: Slicebase, folder: Path) -> None:
+    os.utime(folder / f"{SESSION}.jsonl", (4_000_000_000, 4_000_000_000))
+    base.import_([folder])
+    assert base.import_([folder]).unchanged == 2
+
+
+def test_a_file_in_which_something_is_open_is_read_until_it_is_decided(base: Slicebase, folder: Path) -> None:
+    path = folder / f"{SESSION}.jsonl"
+    queued = [operation("enqueue", content="look"), operation("remove")]
+    path.write_bytes(jsonl([record(1, None), *queued]))
+    assert base.import_([path]).added == 1
+    assert base.import_([path]).unchanged == 0
+    os.utime(path, (1_700_000_000, 1_700_000_000))  # it has not grown for long
+    assert (base.import_([path]).added, base.import_([path]).unchanged) == (1, 1)
 
 
 def test_what_left_something_out_and_what_may_still_change_is_read_again(

@@ -1,14 +1,15 @@
 """Reads bytes with the importers as an import does, and collects what a store would receive."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
 from slicebase.graph.turn import Edge, Session, Turn
-from slicebase.importers.formats import HEAD_BYTES, Import, reading_order, recognise
+from slicebase.importers.formats import Import, reading_order, recognise
 from slicebase.importers.values import Batch, Format, ImportReport, ImportSource, Options
 from tests.paths import SHARED
 
@@ -76,13 +77,17 @@ def take(
     """Imports the sources, and checks that the report adds up."""
     run, taken = Import(options), Taken([], ImportReport())
     for name, data in inputs:
-        found = known or recognise(data[:HEAD_BYTES], name)
+        found = known or recognised(name, data)
         assert found is not None, f"nothing recognises {name}"
         for batch in run.read(ImportSource(name, chunks(data, chunk)), found):
             taken.batches.append(batch)
             taken.report.add(batch)
     assert taken.report.adds_up
     return taken
+
+
+def recognised(name: str, data: bytes) -> Format | None:
+    return recognise(ImportSource(name, chunks(data, 1 << 16)))
 
 
 def chunks(data: bytes, size: int) -> list[bytes]:
@@ -104,3 +109,19 @@ def folder(path: Path, pattern: str = "**/*.json*") -> list[tuple[str, bytes]]:
 
 def without(record: Mapping[str, Any], *keys: str) -> dict[str, Any]:
     return {key: value for key, value in record.items() if key not in keys}
+
+
+def calls_of(work: Callable[[], object]) -> int:
+    """Returns how many functions some work calls, which no other process can change."""
+    count = 0
+
+    def counted(_frame: object, event: str, _argument: object) -> None:
+        nonlocal count
+        count += event == "call"
+
+    sys.setprofile(counted)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return count

@@ -37,6 +37,8 @@ SEEN: list[dict[str, Any]] = [
     {"type": "hook_additional_context", "content": ["first", WORD], "hookName": "PreToolUse:Bash"},
     {"type": "hook_success", "hookEvent": "SessionStart", "content": WORD, "stdout": WORD, "exitCode": 0},
     {"type": "hook_blocking_error", "blockingError": {"blockingError": WORD, "command": "x"}},
+    {"type": "hook_blocking_error", "hookName": "Stop", "blockingError": {"blockingError": "no", "command": WORD}},
+    {"type": "hook_stopped_continuation", "message": "enough", "hookName": WORD},
     {"type": "async_hook_response", "response": {"hookSpecificOutput": {"additionalContext": WORD}}},
     {"type": "queued_command", "prompt": WORD, "commandMode": "prompt"},
     {"type": "queued_command", "prompt": [{"type": "text", "text": WORD}], "commandMode": "task-notification"},
@@ -44,6 +46,10 @@ SEEN: list[dict[str, Any]] = [
     {"type": "teammate_mailbox", "messages": [{"from": "ann", "text": WORD}]},
     {"type": "agent_listing_delta", "addedLines": [WORD], "removedTypes": []},
     {"type": "an_attachment_of_next_year", "body": {"deep": [{"text": WORD}]}},
+    {"type": "another", "id": WORD},
+    {"type": "another", "data": WORD},
+    {"type": "another", "command": {"stdout": WORD}},
+    {"type": "another", "content": "c", "status": "s", "more": WORD},
 ]
 
 
@@ -68,6 +74,7 @@ def test_what_an_attachment_gave_to_the_model_is_a_turn(given: dict[str, Any]) -
         {"type": "hook_success", "hookEvent": "PostToolUse", "content": WORD},
         {"type": "command_permissions", "allowedTools": [WORD]},
         {"type": "token_usage", "used": 3, "total": 7},
+        {"type": "hook_success", "hookEvent": "SessionStart", "content": "", "stdout": WORD},
     ],
     ids=lambda given: given["type"],
 )
@@ -87,6 +94,24 @@ def test_an_image_in_an_attachment_is_a_pointer() -> None:
     assert [part.type for part in turn.parts] == ["text", "pointer"]
 
 
+@pytest.mark.parametrize(
+    "field",
+    [
+        {"content": {"contents": [{"uri": "x", "mimeType": "text/plain", "blob": "QUJD"}]}},
+        {"content": [{"type": "image/png", "data": "QUJD"}]},
+        {"picture": "data:image/png;base64,QUJD"},
+        {"signature": "QUJD" * 100},
+    ],
+    ids=lambda field: next(iter(field)),
+)
+@pytest.mark.parametrize("kind", ["mcp_resource", "an_attachment_of_next_year"])
+def test_bytes_in_an_attachment_are_never_text(kind: str, field: dict[str, Any]) -> None:
+    given = {"type": kind, **field}
+    (_, turn) = take(("s.jsonl", jsonl([record(1, None), attachment(2, 1, given)]))).turns
+    assert "QUJD" not in "".join(part.text or "" for part in turn.parts)
+    assert [part.type for part in turn.parts][-1] == "pointer"
+
+
 def test_a_context_that_a_hook_saved_and_a_plan_beside_a_message_are_kept() -> None:
     saved = {**without(record(2, 1, "saved_hook_context"), "message"), "content": [WORD], "hookEvent": "SessionStart"}
     taken = take(("s.jsonl", jsonl([record(1, None, planContent="the plan"), saved])))
@@ -95,7 +120,19 @@ def test_a_context_that_a_hook_saved_and_a_plan_beside_a_message_are_kept() -> N
 
 texts = st.text("abc xyz/", min_size=1, max_size=12).map(lambda text: text + WORD)
 fields = st.sampled_from(
-    ["content", "snippet", "text", "prompt", "planContent", "addedLines", "message", "skills", "new"]
+    [
+        "content",
+        "snippet",
+        "text",
+        "prompt",
+        "planContent",
+        "addedLines",
+        "message",
+        "skills",
+        "new",
+        "data",
+        "id",
+    ]
 )
 values = st.recursive(
     texts,
@@ -109,9 +146,11 @@ operations = st.sampled_from(["remove", "dequeue"])
 @st.composite
 def records_with_text(draw: st.DrawFn, number: int) -> list[dict[str, Any]]:
     """Draws records with a text that a model saw, in every place where a client puts one."""
-    where = draw(st.sampled_from(["message", "attachment", "hook", "agent", "queue", "system"]))
+    where = draw(st.sampled_from(["message", "attachment", "hook", "agent", "queue", "system", "replaced"]))
     bare = without(record(number, number - 1), "message")
     text = draw(texts)
+    if where == "queue":  # a queued text with a slash is a command to the client
+        text = text.lstrip(" /")
     if where == "attachment":
         return [
             {
@@ -124,21 +163,31 @@ def records_with_text(draw: st.DrawFn, number: int) -> list[dict[str, Any]]:
         return [{**bare, "type": "saved_hook_context", "content": [text]}]
     if where == "agent":
         inner = {"type": "user", "uuid": uuid(number + 500), "message": {"role": "user", "content": text}}
-        return [{**bare, "type": "progress", "data": {"type": "agent_progress", "agentId": "a1", "message": inner}}]
+        said = draw(st.sampled_from([inner, {**inner, "type": "system", "message": None, "content": [text]}]))
+        kind = draw(st.sampled_from(["agent_progress", "skill_progress"]))
+        agent = draw(st.sampled_from([{"agentId": "a1"}, {}]))
+        return [{**bare, "type": "progress", "parentToolUseID": "c1", "data": {"type": kind, **agent, "message": said}}]
     if where == "queue":
         queued = {"type": "queue-operation", "sessionId": SESSION, "timestamp": "2026-01-01T10:00:00.000Z"}
         taken = [{**queued, "operation": draw(operations)}]
         follows = [record(number, number - 1, "user", text)] if taken[0]["operation"] == "dequeue" else []
         return [{**queued, "operation": "enqueue", "content": text}, *taken, *follows]
     if where == "system":
-        return [{**bare, "type": "system", "subtype": "informational", "content": text}]
+        content = draw(st.sampled_from([text, [{"type": "text", "text": text}]]))
+        return [{**bare, "type": "system", "subtype": "informational", "content": content}]
+    if where == "replaced":
+        replaced = {"kind": "tool-result", "toolUseId": "c1", "replacement": text}
+        return [{"type": "content-replacement", "sessionId": SESSION, "replacements": [replaced]}]
     return [record(number, number - 1, "user", text)]
 
 
 def strings(value: Any) -> list[str]:
+    """Returns the texts with the word. What stands under `id` is a name."""
     if isinstance(value, str):
         return [value] if WORD in value else []
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    if isinstance(value, dict):
+        value = [each for key, each in value.items() if key != "id"]
+    inner = value if isinstance(value, list) else ()
     return [text for each in inner for text in strings(each)]
 
 

@@ -6,6 +6,7 @@ from typing import Any
 from slicebase.core.ids import turn_id
 from slicebase.graph.turn import Part
 from slicebase.importers.chatgpt import sniff
+from slicebase.importers.heads import head_of
 from tests.importers.reading import take, texts
 
 
@@ -134,6 +135,15 @@ def test_an_unknown_content_type_keeps_its_text() -> None:
     assert taken.reasons() == {"unknown-content": 1}
 
 
+def test_what_is_no_conversation_beside_named_ones_costs_only_itself() -> None:
+    conversation = json.loads(export(TREE))[0]
+    named = {"first": conversation, "nothing": None, "odd": "some words", "empty": {}}
+    taken = take(("conversations.json", json.dumps(named).encode()))
+    assert len(taken.turns) == len(take(("conversations.json", export(TREE))).turns)
+    skipped = [(note.where.rpartition(".")[2], note.lost) for note in taken.report.notes if note.action == "skipped"]
+    assert skipped == [("nothing", False), ("odd", True), ("empty", False)]
+
+
 def test_a_null_title_and_missing_times_do_not_prevent_the_import() -> None:
     value = {**TREE, "title": None}
     value["mapping"] = {"a": node(None, {**message("user", "hi"), "create_time": None})}
@@ -174,5 +184,5 @@ def test_any_chunks_and_any_indentation_give_the_same_turns() -> None:
 
 
 def test_sniffing_needs_a_mapping() -> None:
-    assert sniff(export(TREE), "conversations.json")
-    assert not sniff(b'[{"uuid": "x", "chat_messages": []}]', "conversations.json")
+    assert sniff(head_of(export(TREE), "conversations.json"))
+    assert not sniff(head_of(b'[{"uuid": "x", "chat_messages": []}]', "conversations.json"))

@@ -84,4 +84,4 @@ def test_odd_messages_do_not_affect_the_others() -> None:
     assert taken.edges == [(uuid(1), uuid(3), "reply")]
     assert taken.reasons() == {"not-object": 1, "no-message": 1, "unknown-role": 1}
     assert taken.turns[1].role == "system"
-    assert taken.report.content_left_out == 2
+    assert taken.report.content_left_out == 1  # the second has no text

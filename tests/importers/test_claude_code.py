@@ -5,6 +5,7 @@ from typing import Any
 from slicebase.core.ids import turn_id
 from slicebase.graph.turn import Edge, Parent
 from slicebase.importers.claude_code import sniff
+from slicebase.importers.heads import head_of
 from slicebase.importers.values import Options
 from tests.importers.reading import jsonl, take, texts, without
 from tests.paths import PROJECT
@@ -304,10 +305,10 @@ def test_the_sample_in_the_package_has_the_expected_numbers() -> None:
 
 
 def test_other_json_lines_are_not_recognised_as_a_transcript() -> None:
-    assert sniff(jsonl([record(1, None)]), "x.jsonl")
-    assert not sniff(jsonl([{"role": "user", "content": "hello"}]), "x.jsonl")
-    assert not sniff(b"", "x.jsonl")
-    assert not sniff(b"\x00\xff" * 50, "x.jsonl")
+    assert sniff(head_of(jsonl([record(1, None)]), "x.jsonl"))
+    assert not sniff(head_of(jsonl([{"role": "user", "content": "hello"}]), "x.jsonl"))
+    assert not sniff(head_of(b"", "x.jsonl"))
+    assert not sniff(head_of(b"\x00\xff" * 50, "x.jsonl"))
 
 
 def test_an_empty_key_is_no_title() -> None:

@@ -1,12 +1,15 @@
 """Codex CLI's rollouts in all their forms. The expected numbers were counted by hand."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from slicebase.core.ids import turn_id
-from slicebase.graph.turn import Parent, Part
+from slicebase.graph.turn import Edge, Parent, Part
 from tests.importers.reading import jsonl, take, texts
 
 META = {"type": "session_meta", "payload": {"id": "sess", "cwd": "/repo", "cli_version": "0.146.0"}}
@@ -91,6 +94,158 @@ def test_a_rollout_with_only_events_is_read_from_its_events() -> None:
     ]
     taken = take(("rollout-1.jsonl", jsonl(lines)))
     assert [(turn.role, *texts(turn)) for turn in taken.turns] == [("user", "hi"), ("assistant", "ho")]
+
+
+def event(kind: str, second: int = 1, **payload: Any) -> dict[str, Any]:
+    return line("event_msg", second, **{"type": kind, **payload})
+
+
+def shown(role: str, text: str) -> dict[str, Any]:
+    return event("user_message" if role == "user" else "agent_message", message=text)
+
+
+def completed(role: str, text: str) -> dict[str, Any]:
+    item = {"type": "UserMessage" if role == "user" else "AgentMessage", "content": [{"type": "text", "text": text}]}
+    return event("item_completed", item=item)
+
+
+WAYS: list[Callable[[str, str], list[dict[str, Any]]]] = [
+    lambda role, text: [said(role, text)],
+    lambda role, text: [shown(role, text)],
+    lambda role, text: [completed(role, text)],
+    lambda role, text: [shown(role, text), event("token_count"), completed(role, text)],
+    lambda role, text: [said(role, text), event("token_count"), shown(role, text)],
+    lambda role, text: [completed(role, text), shown(role, text), event("task_started"), said(role, f"<hint>\n{text}")],
+]
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(st.tuples(st.sampled_from(["user", "assistant"]), st.sampled_from(WAYS)), max_size=6),
+    st.integers(0, 300),
+)
+def test_each_message_is_one_turn_whether_an_item_an_event_or_both_have_it(
+    messages: list[tuple[str, Any]], before: int
+) -> None:
+    """Also where the first item comes after many events."""
+    written = [record for number, (role, way) in enumerate(messages) for record in way(role, f"message {number}")]
+    taken = take(("rollout-1.jsonl", jsonl([META, *[event("token_count")] * before, *written])))
+    found = [(turn.role, *(text.removeprefix("<hint>\n") for text in texts(turn) if text)) for turn in taken.turns]
+    assert found == [(role, f"message {number}") for number, (role, _) in enumerate(messages)]
+
+
+def test_the_same_prompt_twice_is_two_turns_also_in_events() -> None:
+    taken = take(("rollout-1.jsonl", jsonl([META, shown("user", "go on"), shown("user", "go on")])))
+    assert [texts(turn) for turn in taken.turns] == [["go on"], ["go on"]]
+
+
+RESULTS = [
+    {"type": "result", "title": "Rye", "url": "https://rye.example", "snippet": "Rye is a grass.", "ref_id": "r"}
+]
+
+
+def test_what_only_events_have_and_a_model_saw_is_a_turn_once() -> None:
+    lines = [
+        META,
+        item("web_search_call", id="ws1", action={"query": "rye"}),
+        event("web_search_end", call_id="ws1", query="rye", results=RESULTS),
+        event("item_completed", item={"type": "Extension", "id": "ws1", "results": RESULTS}),
+        event("thread_goal_updated", goal={"objective": "Bake bread"}),
+        event("thread_goal_updated", goal={"objective": "Bake bread", "status": "active"}),
+        event("entered_review_mode", target={"type": "custom", "instructions": "Look at the oven"}),
+        event("exited_review_mode", review_output={"findings": [{"title": "Too hot"}], "overall_explanation": "Fine"}),
+        said("user", "The review says: Fine"),
+        event("item_completed", item={"type": "CommandExecution", "stdout": "an output that is a result, too"}),
+    ]
+    taken = take(("rollout-1.jsonl", jsonl(lines)))
+    assert [(turn.role, *texts(turn)) for turn in taken.turns[1:]] == [
+        ("tool", "Rye\nhttps://rye.example\nRye is a grass."),
+        ("system", "Bake bread"),
+        ("user", "Look at the oven"),
+        ("assistant", "Too hot", "Fine"),
+        ("user", "The review says: Fine"),
+    ]
+    assert taken.turns[1].parents[0].id == taken.turns[0].id
+    assert not taken.report.content_left_out
+
+
+def test_the_speaker_of_a_message_between_agents_is_kept() -> None:
+    message = item("agent_message", author="planner", recipient="coder", content=[{"type": "input_text", "text": "Go"}])
+    (turn,) = take(("rollout-1.jsonl", jsonl([META, message]))).turns
+    assert turn.parts == (Part("text", text="Go", name="planner (to coder)"),)
+
+
+AGENT = {"type": "session_meta", "payload": {"id": "child", "parent_thread_id": "sess", "agent_nickname": "Ada"}}
+SPAWNED = {
+    "type": "session_meta",
+    "payload": {"id": "child", "source": {"subagent": {"thread_spawn": {"parent_thread_id": "sess"}}}},
+}
+
+
+@pytest.mark.parametrize("agent", [AGENT, SPAWNED], ids=["named", "spawned"])
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize(
+    "started",
+    [
+        event("collab_agent_spawn_end", call_id="c1", new_thread_id="child", prompt="Write the parser"),
+        event("sub_agent_activity", agent_thread_id="child"),
+    ],
+    ids=lambda each: each["payload"]["type"],
+)
+def test_a_subagent_continues_the_turn_that_started_it(
+    agent: dict[str, Any], reverse: bool, started: dict[str, Any]
+) -> None:
+    spawn = item("function_call", name="spawn_agent", call_id="c1", arguments="{}")
+    parent = [META, said("user", "Divide the work"), spawn, started, said("assistant", "I wait")]
+    files = [("rollout-1.jsonl", jsonl(parent)), ("rollout-2.jsonl", jsonl([agent, said("user", "Write the parser")]))]
+    taken = take(*(reversed(files) if reverse else files))
+    call = next(turn for turn in taken.turns if turn.parts[0].type == "tool_call")
+    child = next(turn for turn in taken.turns if turn.session == "child")
+    assert taken.links == [Edge(call.id, child.id, "reference")]
+    assert taken.sessions["child"].facts["parent_session"] == "sess"
+
+
+META_AROUND = {
+    "cwd": "/elsewhere",
+    "cli_version": "9",
+    "git": {"branch": "b"},
+    "model_provider": "x",
+    "timestamp": "later",
+}
+
+
+def test_another_folder_version_or_branch_is_the_same_record() -> None:
+    told = {"id": "sess", "base_instructions": {"text": "Be kind."}, "cwd": "/repo", "git": {"branch": "a"}}
+    lines = [
+        {"type": "session_meta", "payload": told},
+        line("turn_context", user_instructions="Use tabs.", cwd="/repo"),
+    ]
+    copies = [{**each, "payload": {**each["payload"], **META_AROUND}, "ordinal": 3} for each in lines]
+    first, second = (take(("rollout-1.jsonl", jsonl([*each, said("user", "hi")]))) for each in (lines, copies))
+    assert [(turn.id, turn.source_hash) for turn in first.turns] == [
+        (turn.id, turn.source_hash) for turn in second.turns
+    ]
+    assert len(first.turns) == 3
+
+
+def test_a_compaction_keeps_what_its_history_says_for_the_first_time() -> None:
+    def history(*messages: str) -> list[dict[str, Any]]:
+        return [said("user", text)["payload"] for text in messages]
+
+    lines = [
+        META,
+        said("user", "List the files"),
+        line("compacted", message="They listed files", replacement_history=history("List the files", "A new hint")),
+        line("compacted", message="More", replacement_history=history("A new hint", "Summary so far:\nMore")),
+        line("compacted", message="", replacement_history=history("List the files")),
+    ]
+    taken = take(("rollout-1.jsonl", jsonl(lines)))
+    assert [texts(turn) for turn in taken.turns[1:]] == [
+        ["They listed files", "A new hint"],
+        ["Summary so far:\nMore"],
+        ["List the files"],
+    ]
+    assert all(part.summary for turn in taken.turns[1:] for part in turn.parts)
 
 
 def test_an_empty_compaction_gives_the_history_that_replaces_it() -> None:

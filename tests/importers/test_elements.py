@@ -1,6 +1,7 @@
 """Large JSON documents, element by element."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from slicebase.importers import elements, json_stream
 from slicebase.importers.elements import is_lines, json_elements, json_records
 from slicebase.importers.json_stream import json_lines
 from slicebase.importers.values import ImportSource
-from tests.importers.reading import chunks, jsonl
+from tests.importers.reading import chunks
 
 
 def values(data: bytes, chunk: int = 5) -> list[Any]:
@@ -83,15 +84,43 @@ def test_a_record_that_is_too_large_is_skipped_and_reported(monkeypatch: pytest.
         (b'[{"a": 1},\n{"a": 2}]', "x.json", False),
         (b"{", "x.jsonl", True),
         (b"", "x.json", False),
+        (b'[{"a": 1},\n{"a": 2}]', "x.jsonl", False),
+        (b'[{"a": 1}, {"a": 2}]', "x.jsonl", False),
+        (b'{ "a": {\n "b": 1}\n}', "x.jsonl", False),
+        (b'{"a": {"b": 1}\n{"a": 2}\n', "x.json", True),  # the first line lacks a bracket
+        (b'{"a": "b\n{"a": 2}\n', "x.json", True),  # and here a quotation mark
+        (b'{"a": 1}{"a": 2}', "x.jsonl", True),
+        (b'{\n "a": ???', "x.jsonl", False),
     ],
 )
 def test_json_lines_are_distinguished_from_documents(head: bytes, name: str, *, expected: bool) -> None:
     assert is_lines(head, name) is expected
 
 
-def test_lines_and_documents_give_the_same_records() -> None:
-    items = [{"m": number} for number in range(5)]
-    for name, data in (("x.jsonl", jsonl(items)), ("x.json", json.dumps(items, indent=1).encode())):
-        assert [
-            line.piece.value for line in json_records(ImportSource(name, chunks(data, 3)), lambda _: False)
-        ] == items
+PRINTED: list[Callable[[list[Any]], str]] = [
+    lambda items: "\n".join(map(json.dumps, items)),
+    lambda items: "\n".join(json.dumps(item, indent=2) for item in items),
+    lambda items: "\n".join(json.dumps(item, indent="\t").replace("\n\t", " ", 1) for item in items),
+    json.dumps,
+    lambda items: json.dumps(items, indent=1).replace("\n", "\r\n"),
+    lambda items: "[" + ",\n".join(map(json.dumps, items)) + "]",
+    lambda items: "[\n" + ",\n".join(map(json.dumps, items)) + "\n]\n",
+    lambda items: "\ufeff\n\n" + json.dumps(items, indent=1),
+]
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    items=st.lists(st.fixed_dictionaries({"m": NESTED, "text": st.text(max_size=30)}), min_size=1, max_size=5),
+    printed=st.sampled_from(PRINTED),
+    name=st.sampled_from(["x.jsonl", "x.json", "x"]),
+    head=st.sampled_from([20, 60, 64 << 10]),
+)
+def test_records_are_read_in_whichever_way_they_are_printed(
+    items: list[Any], printed: Callable[[list[Any]], str], name: str, head: int
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(elements, "HEAD_BYTES", head)
+        lines = [*json_records(ImportSource(name, chunks(printed(items).encode(), 7)), lambda _: False)]
+    assert [line.piece.value for line in lines if line.piece.problem is None] == items
+    assert all(line.piece.problem is None for line in lines)

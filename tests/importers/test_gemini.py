@@ -54,6 +54,13 @@ def test_lines_are_states_of_messages_and_the_last_one_counts() -> None:
     assert taken.sessions["g"].title == "T"
 
 
+def test_two_sessions_in_one_file_stay_two() -> None:
+    sessions = [{**HEAD, "sessionId": name, "messages": [message("m1", content=name)]} for name in ("g", "h")]
+    taken = take(("sessions.jsonl", "\n".join(json.dumps(each, indent=2) for each in sessions).encode()))
+    assert [(turn.session, *texts(turn)) for turn in taken.turns] == [("g", "g"), ("h", "h")]
+    assert not taken.edges
+
+
 def test_rewinding_begins_a_branch() -> None:
     lines = [
         HEAD,

@@ -1,12 +1,16 @@
 """Lists of messages in the OpenAI and the Anthropic shape. The expected numbers were counted by hand."""
 
 import json
+from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from slicebase.core.ids import turn_id
 from slicebase.graph.turn import Parent, Part, turn_text
-from slicebase.importers.messages import sniff
+from slicebase.importers.heads import head_of
+from slicebase.importers.messages import AGENT_LISTS, FORMAT, MESSAGE_LISTS, SESSION_GROUPS, sniff
 from slicebase.importers.values import Options
 from tests.importers.reading import jsonl, take, texts
 
@@ -99,11 +103,11 @@ def test_times_are_read_in_all_their_forms() -> None:
     ],
 )
 def test_other_files_are_not_recognised_as_messages(data: bytes) -> None:
-    assert not sniff(data, "x.json")
+    assert not sniff(head_of(data, "x.json"))
 
 
 def test_a_large_document_is_recognised_by_its_beginning() -> None:
-    assert sniff(json.dumps({"id": "x", "messages": OPENAI * 50}).encode()[:3000], "x.json")
+    assert sniff(head_of(json.dumps({"id": "x", "messages": OPENAI * 50}).encode()[:3000], "x.json"))
 
 
 # Speakers, and logs of several agents
@@ -139,12 +143,26 @@ TAU_BENCH = [
     ]}
     for number in (0, 1)
 ]  # fmt: skip
-TAU2_BENCH = {"info": {}, "tasks": [{"id": "t"}], "simulations": [
-    {"id": "s1", "reward_info": {"reward": 1}, "termination_reason": "user_stop", "messages": [
-        {"role": "user", "content": "Hi", "turn_idx": 0},
-        {"role": "assistant", "content": "", "tool_calls": [{"id": "c", "name": "look", "arguments": {"a": 1}}]},
-    ]},
-]}  # fmt: skip
+TAU2_BENCH = {
+    "info": {"seed": 3, "environment_info": {"policy": "Be exact.", "tool_defs": {"look": {}}}},
+    "tasks": [{"id": "t", "user_scenario": {"instructions": "You are Mei."}}, {"id": "u"}],
+    "simulations": [
+        {
+            "id": "s1",
+            "task_id": "t",
+            "reward_info": {"reward": 1.0, "checks": [{"met": True}]},
+            "termination_reason": "user_stop",
+            "messages": [
+                {"role": "user", "content": "Hi", "turn_idx": 0},
+                {
+                    "role": "assistant",
+                    "content": "",
+                    "tool_calls": [{"id": "c", "name": "look", "arguments": {"a": 1}}],
+                },
+            ],
+        }
+    ],
+}
 
 
 def test_a_log_of_several_agents_keeps_who_spoke_and_who_was_wrong() -> None:
@@ -159,19 +177,75 @@ def test_a_log_of_several_agents_keeps_who_spoke_and_who_was_wrong() -> None:
 def test_runs_of_a_benchmark_are_a_session_each_with_their_rewards() -> None:
     taken = take(("run.json", json.dumps(TAU_BENCH).encode()))
     assert {name: session.facts for name, session in taken.sessions.items()} == {
-        "run": {"task_id": 0, "reward": "0.5", "trial": 0},
-        "run#1": {"task_id": 1, "reward": "0.5", "trial": 0},
+        "run": {"task_id": 0, "reward": "0.5", "trial": 0, "info.x": 1},
+        "run#1": {"task_id": 1, "reward": "0.5", "trial": 0, "info.x": 1},
     }
     assert [turn.role for turn in taken.turns] == ["system", "user", "assistant", "tool"] * 2
     newer = take(("run.json", json.dumps(TAU2_BENCH).encode()))
-    assert [turn.role for turn in newer.turns] == ["user", "assistant"]
-    assert newer.sessions["s1"].facts == {"termination_reason": "user_stop"}
+    assert [(turn.role, turn.parts[0].text) for turn in newer.turns] == [
+        ("system", "Be exact."),
+        ("user", "Hi"),
+        ("assistant", None),
+    ]
+    assert newer.sessions["s1"].facts == {
+        "info.seed": 3,
+        "task.id": "t",
+        "task.user_scenario.instructions": "You are Mei.",
+        "task_id": "t",
+        "reward_info.reward": "1.0",
+        "reward_info.checks": '[{"met": true}]',
+        "termination_reason": "user_stop",
+    }
+
+
+def test_long_facts_keep_their_beginning_and_that_is_said() -> None:
+    log = {**WHO_AND_WHEN, "question": "q" * 20_000, "info": {str(number): "x" * 5_000 for number in range(20)}}
+    taken = take(("7.json", json.dumps(log).encode()))
+    facts = taken.sessions["7"].facts
+    assert facts["question"] == "q" * 10_000 + "…"
+    assert sum(map(len, map(str, facts.values()))) < 60_000
+    assert (taken.reasons()["long-facts"], taken.report.content_left_out) == (1, 0)
+
+
+@pytest.mark.parametrize("marks", [{"mistake_agent": "Planner"}, {"reward": 1}])
+@pytest.mark.parametrize("key", ["history", "messages", "traj"])
+def test_a_log_whose_roles_are_all_names_of_agents_is_read(key: str, marks: dict[str, Any]) -> None:
+    log = {key: [{"role": "Planner", "content": "I plan"}, {"role": "Coder", "content": "I code"}], **marks}
+    for data in (log, [log], {"runs": [log]}):
+        turns = take(("log.json", json.dumps(data).encode())).turns
+        assert [(turn.role, turn.parts[0].name) for turn in turns] == [("assistant", "Planner"), ("assistant", "Coder")]
+
+
+ROLES = st.sampled_from(["user", "assistant", "system", "Planner", "Web Surfer"])
+MESSAGES = st.lists(
+    st.fixed_dictionaries(
+        {"role": ROLES, "content": st.text(min_size=1, max_size=5)}, optional={"name": st.just("Ann")}
+    ),
+    min_size=1,
+    max_size=4,
+)
+
+
+@settings(max_examples=80)
+@given(MESSAGES, st.sampled_from([*MESSAGE_LISTS, ""]), st.sampled_from([*SESSION_GROUPS, ""]), st.booleans())
+def test_a_list_of_messages_is_read_wherever_it_is_recognised(
+    messages: list[dict[str, Any]], key: str, group: str, marked: bool
+) -> None:
+    log: Any = {key: messages, **({"reward": 1} if marked else {})} if key else messages
+    data = json.dumps({group: [log]} if group and key else log).encode()
+    if sniff(head_of(data, "x.json")):
+        taken = take(("x.json", data), known=FORMAT)
+        assert [texts(turn) for turn in taken.turns] == [[message["content"]] for message in messages]
+        assert not taken.report.content_left_out
+    else:
+        assert key in AGENT_LISTS
+        assert not marked
 
 
 @pytest.mark.parametrize("log", [WHO_AND_WHEN, TAU_BENCH, TAU2_BENCH], ids=["who-and-when", "tau", "tau2"])
 def test_a_log_is_recognised_by_its_beginning_and_printed_on_many_lines_in_any_file(log: object) -> None:
     data = json.dumps(log, indent=2).encode()
-    assert sniff(data[: len(data) * 2 // 3], "log.json")
+    assert sniff(head_of(data[: len(data) * 2 // 3], "log.json"))
     lines = take(("log.jsonl", data))
     assert [turn.parts for turn in lines.turns] == [turn.parts for turn in take(("log.json", data)).turns]
     assert not lines.report.count("skipped")

@@ -1,20 +1,23 @@
 """opencode's sessions: its export, its folder and its database give the same turns."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 import apsw
 import pytest
 
+from slicebase.core.ids import turn_id
 from slicebase.graph.turn import Edge, Part
 from slicebase.history.annotate import Annotator
 from slicebase.history.imports import import_inputs
 from slicebase.history.inputs import inputs
+from slicebase.history.opencode_store import QUIET
 from slicebase.importers.formats import recognise
-from slicebase.importers.values import Options
+from slicebase.importers.values import ImportSource, Options
 from slicebase.truth.truth import Truth
-from tests.importers.reading import take
+from tests.importers.reading import recognised, take
 
 
 def message(name: str, role: str, *parts: dict[str, Any], **more: Any) -> dict[str, Any]:
@@ -54,15 +57,15 @@ CHILD: dict[str, Any] = {
 
 def test_messages_with_calls_results_summaries_and_files() -> None:
     taken = take(("ses_1.json", json.dumps(PARENT).encode()))
-    assert [turn.role for turn in taken.turns] == ["user", "assistant", "system", "user"]
-    asked, answered, summary, shown = taken.turns
+    assert [turn.role for turn in taken.turns] == ["user", "assistant", "system", "user", "assistant"]
+    asked, answered, summary, shown, _ = taken.turns
     assert [part.hidden for part in asked.parts] == [False, True]
     assert [part.type for part in answered.parts] == ["thinking", "text", *["tool_call", "tool_result"] * 3]
     assert answered.parts[5] == Part("tool_result", text="not found", name="edit", call_id="c2", error=True)
     assert (summary.parts[0].summary, shown.parts[0].media_type) == (True, "image/png")
-    assert taken.report.others == {"empty message": 1, "unfinished message": 1}
+    assert taken.report.others == {"empty message": 1}
     assert taken.sessions["ses_1"].title == "Flags"
-    assert len(taken.edges) == 3
+    assert len(taken.edges) == 4
 
 
 @pytest.mark.parametrize("order", [(PARENT, CHILD), (CHILD, PARENT)], ids=["parent", "child"])
@@ -112,17 +115,79 @@ def as_database(folder: Path) -> Path:
     return folder
 
 
+def age(folder: Path, seconds: float) -> Path:
+    for path in folder.rglob("*"):
+        if path.is_file():
+            os.utime(path, (path.stat().st_mtime - seconds,) * 2)
+    return folder
+
+
+@pytest.mark.parametrize("store", [as_folder, as_database])
+def test_the_last_message_is_a_turn_when_it_is_finished_or_nothing_follows(
+    store: Any, truth: Truth, tmp_path: Path
+) -> None:
+    growing = import_inputs(truth, inputs([store(tmp_path)]), Options(), annotate=Annotator(truth))
+    assert (growing.added, growing.report.count("skipped"), growing.content_left_out) == (5, 1, 0)
+    later = import_inputs(truth, inputs([age(tmp_path, QUIET + 60)]), Options(), annotate=Annotator(truth))
+    assert (later.added, later.known, later.content_left_out) == (1, 5, 0)
+    assert not later.report.others.keys() - {"empty message"}
+
+
+def test_a_database_says_when_a_session_changed(truth: Truth, tmp_path: Path) -> None:
+    now = (as_database(tmp_path) / "opencode.db").stat().st_mtime
+    connection = apsw.Connection(str(tmp_path / "opencode.db"))
+    for table in ("session", "message", "part"):
+        connection.execute(f"ALTER TABLE {table} ADD COLUMN time_updated")
+        connection.execute(f"UPDATE {table} SET time_updated = ?", (now * 1000,))
+    connection.close()
+    account = import_inputs(truth, inputs([age(tmp_path, QUIET * 2)]), Options(), annotate=Annotator(truth))
+    assert [note.reason for note in account.report.notes if note.action == "skipped"] == ["unfinished"]
+
+
+@pytest.mark.parametrize("store", [as_folder, as_database])
+@pytest.mark.parametrize("bad", ["part", "message"])
+def test_what_is_not_json_costs_nothing_else(store: Any, bad: str, truth: Truth, tmp_path: Path) -> None:
+    store(tmp_path)
+    if store is as_folder:
+        (tmp_path / {"part": "part/msg_1/prt_0.json", "message": "message/ses_1/msg_1.json"}[bad]).write_text(
+            "{cut off"
+        )
+    else:
+        name = {"part": "msg_1_0", "message": "msg_1"}[bad]
+        connection = apsw.Connection(str(tmp_path / "opencode.db"))
+        connection.execute(f"UPDATE {bad} SET data = '{{cut off' WHERE id = ?", (name,))
+        connection.close()
+    account = import_inputs(truth, inputs([age(tmp_path, QUIET * 2)]), Options(), annotate=Annotator(truth))
+    assert (account.added, account.content_left_out) == (6, 0)
+    first = truth.turn(turn_id("opencode", "ses_1", "msg_1"))
+    assert first is not None
+    assert (first.role, len(first.parts)) == (("user", 2) if bad == "part" else ("system", 2))
+    assert ("{cut off" in [part.text for part in first.parts]) is (bad == "part")
+
+
+def test_a_session_with_links_is_left_out_by_name(truth: Truth, tmp_path: Path) -> None:
+    kept = as_folder(tmp_path / "kept")
+    part = kept / "part" / "msg_1" / "prt_0.json"
+    part.rename(tmp_path / "elsewhere.json")
+    part.symlink_to(tmp_path / "elsewhere.json")
+    account = import_inputs(truth, inputs([kept]), Options(), annotate=Annotator(truth))
+    assert [error.code for error in account.unreadable] == ["no-input"]
+    assert (account.added, "ses_1" in str(account.unreadable[0])) == (1, True)
+
+
 @pytest.mark.parametrize("store", [as_folder, as_database])
 def test_what_opencode_keeps_gives_the_turns_of_its_export(store: Any, truth: Truth, tmp_path: Path) -> None:
     (tmp_path / "export").mkdir()
     (tmp_path / "kept").mkdir()
     import_inputs(truth, inputs([as_export(tmp_path / "export")]), Options(), annotate=Annotator(truth))
-    account = import_inputs(truth, inputs([store(tmp_path / "kept")]), Options(), annotate=Annotator(truth))
-    assert (account.added, account.known, account.content_left_out) == (0, 5, 0)
+    account = import_inputs(
+        truth, inputs([age(store(tmp_path / "kept"), QUIET * 2)]), Options(), annotate=Annotator(truth)
+    )
+    assert (account.added, account.known, account.content_left_out) == (0, 6, 0)
     assert account.formats == {"opencode": 2}
 
 
 def test_another_database_and_other_json_are_not_recognised(tmp_path: Path) -> None:
     apsw.Connection(str(tmp_path / "opencode.db")).execute("CREATE TABLE session (id)").close()
-    assert [recognise(b"".join(each.chunks()), each.name) for each in inputs([tmp_path / "opencode.db"])] == [None]
-    assert recognise(b'{"info": {"id": "x"}, "messages": []}', "x.json") is None
+    assert [recognise(ImportSource(each.name, each.chunks())) for each in inputs([tmp_path / "opencode.db"])] == [None]
+    assert recognised("x.json", b'{"info": {"id": "x"}, "messages": []}') is None

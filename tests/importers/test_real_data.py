@@ -88,7 +88,7 @@ def test_the_chatgpt_trees_keep_every_branch(name: str) -> None:
 
 def test_codex_rollouts_of_several_versions() -> None:
     taken = taken_from("codex")
-    assert (len(taken.sessions), len(taken.turns), taken.report.records) == (2, 33, 142)
+    assert (len(taken.sessions), len(taken.turns), taken.report.records) == (2, 34, 142)
 
 
 def test_gemini_sessions_of_several_versions() -> None:

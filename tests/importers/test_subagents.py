@@ -10,9 +10,10 @@ from slicebase.graph.turn import Edge
 from slicebase.history.annotate import Annotator
 from slicebase.history.imports import import_inputs
 from slicebase.history.inputs import inputs
+from slicebase.importers.subagents import Agents, agent_key
 from slicebase.importers.values import Options
 from slicebase.truth.truth import Truth
-from tests.importers.reading import jsonl, take, without
+from tests.importers.reading import calls_of, jsonl, take, without
 from tests.importers.test_claude_code import SESSION, call, record, result, uuid
 
 AGENT = f"{SESSION}#agent-a77"
@@ -95,3 +96,21 @@ def test_agents_with_the_same_prompt_are_told_apart_by_their_ids() -> None:
     ]
     taken = take((f"{SESSION}.jsonl", jsonl([record(1, None), *calls, *results])), *agents)
     assert sorted(taken.links) == [Edge(uuid(2), uuid(10), "reference"), Edge(uuid(3), uuid(11), "reference")]
+
+
+def test_many_agents_are_linked_in_linear_time() -> None:
+    def calls(size: int) -> int:
+        agents = Agents()
+        keys = [[agent_key(kind, "s", number) for kind in ("agent", "prompt")] for number in range(size)]
+        linked: list[Edge] = []
+
+        def link() -> None:
+            for number, (by_id, by_prompt) in enumerate(keys):
+                assert not list(agents.root([by_id, by_prompt], f"root {number}"))
+            linked.extend(edge for by_id, _ in keys for edge in agents.started(by_id, "turn"))
+
+        count = calls_of(link)
+        assert len(linked) == size
+        return count
+
+    assert calls(200) < 3 * calls(100)

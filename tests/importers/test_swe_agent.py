@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 from slicebase.core.hashing import digest_of
 from slicebase.core.ids import turn_id
-from slicebase.graph.turn import Turn
-from slicebase.importers.formats import HEAD_BYTES, recognise
+from slicebase.graph.turn import Parent, Turn
+from slicebase.importers.elements import HEAD_BYTES
 from slicebase.importers.swe_agent import FORMAT, NAME
 from slicebase.importers.values import Options
 from slicebase.runs.event import LogHead
 from slicebase.runs.projection import project
 from slicebase.runs.status import measure
-from tests.importers.reading import Taken, take, texts
+from tests.importers.reading import Taken, recognised, take, texts
 from tests.paths import SHARED
 from tests.runs.made import NOW, RUN, append_all
 
@@ -98,7 +98,29 @@ def test_every_record_is_accounted_for() -> None:
     assert (taken.report.records, len(taken.turns)) == (11, 7)
     assert taken.report.others == {"history of a step": 4}
     assert taken.reasons() == {"no-time": 7}
-    assert taken.sessions["t1"].facts == {"environment": "main", "exit_status": "submitted"}
+    assert taken.sessions["t1"].facts == {
+        "environment": "main",
+        "exit_status": "submitted",
+        "shown_last": taken.turns[-1].id,
+    }
+
+
+def test_what_a_message_says_beyond_its_step_is_a_hidden_turn_that_refers_to_the_step() -> None:
+    shown = [*HISTORY[:4], {"role": "user", "content": "a.py\n(Open file: a.py)\nbash-$"}, *HISTORY[5:]]
+    more = {"role": "user", "content": "Time is up."}
+    plain, taken = read(WHOLE), read({**WHOLE, "history": [*shown, HISTORY[3], more]})
+    assert taken.turns[: len(plain.turns)] == plain.turns
+    added = taken.turns[len(plain.turns) :]
+    observed = next(turn for turn in taken.turns if texts(turn) == ["a.py"])
+    assert [(turn.role, *texts(turn), turn.parts[0].hidden) for turn in added] == [
+        ("system", "(Open file: a.py)\nbash-$", True),
+        ("assistant", "I look.\nls", True),  # there is no third step
+        ("system", "Time is up.", True),
+    ]
+    assert added[0].parents == (Parent(observed.id, "reference"),)
+    assert not added[2].parents
+    assert taken.sessions["t1"].facts["shown_last"] == plain.turns[-1].id
+    assert taken.report.others == {"history of a step": 3}
 
 
 def test_odd_entries_are_reported_with_their_places() -> None:
@@ -136,7 +158,7 @@ def test_several_trajectories_in_one_source_are_sessions_with_numbers() -> None:
 @pytest.mark.parametrize("indent", [None, 2])
 @pytest.mark.parametrize("name", ["run.traj", "run.json", "run"])
 def test_a_trajectory_is_recognised_by_its_content(document: Any, indent: int | None, name: str) -> None:
-    assert recognise(json.dumps(document, indent=indent).encode(), name) is FORMAT
+    assert recognised(name, json.dumps(document, indent=indent).encode()) is FORMAT
 
 
 @pytest.mark.parametrize("key", ["trajectory", "history"])
@@ -145,8 +167,8 @@ def test_a_trajectory_that_is_larger_than_its_head_is_recognised(key: str, inden
     long: dict[str, Any] = {**WHOLE, "info": {"submission": "x" * HEAD_BYTES}}
     document = {key: long[key] * 500, **long}
     data = json.dumps(document, indent=indent).encode()
-    assert recognise(data[:HEAD_BYTES], "run.json") is FORMAT
-    assert recognise(b"\xef\xbb\xbf" + data[: HEAD_BYTES // 2], "run.json") is FORMAT
+    assert recognised("run.json", data[:HEAD_BYTES]) is FORMAT
+    assert recognised("run.json", b"\xef\xbb\xbf" + data[: HEAD_BYTES // 2]) is FORMAT
 
 
 @pytest.mark.parametrize(
@@ -164,14 +186,14 @@ def test_a_trajectory_that_is_larger_than_its_head_is_recognised(key: str, inden
     ],
 )
 def test_other_bytes_are_not_recognised(data: bytes) -> None:
-    assert recognise(data, "run.json") is None
+    assert recognised("run.json", data) is None
 
 
 def test_a_history_that_any_program_could_have_written_is_recognised_only_by_its_ending() -> None:
     chat = json.dumps({"history": [{"role": "user", "content": "Hello"}]}).encode()
-    assert recognise(chat, "run.TRAJ") is FORMAT
-    assert recognise(chat[:-10], "run.traj") is FORMAT
-    assert recognise(chat[:-10], "run.json") is None
+    assert recognised("run.TRAJ", chat) is FORMAT
+    assert recognised("run.traj", chat[:-10]) is FORMAT
+    assert recognised("run.json", chat[:-10]) is None
 
 
 # Documents that were cut off
@@ -240,6 +262,7 @@ STORED_BEFORE = {
 @pytest.mark.parametrize("name", STORED_BEFORE)
 def test_the_turns_of_real_trajectories_are_those_that_were_stored_before(name: str) -> None:
     turns = take((name, (REAL / name).read_bytes())).turns
+    turns = [turn for turn in turns if not any(parent.type == "reference" for parent in turn.parents)]
     assert digest_of([describe(turn) for turn in turns]).startswith(f"sha256:{STORED_BEFORE[name]}")
 
 

@@ -5,9 +5,14 @@ from pathlib import Path
 
 import pytest
 
+from slicebase.files.note import NoteTargets
+from slicebase.files.slice_file import SliceFile
 from slicebase.index import file_reader
+from slicebase.index import notes as index_notes
+from slicebase.index.notes import AtHand, CleanNote, NotesAtHand
 from slicebase.library.finder import Finder
 from slicebase.workspace import note_files
+from slicebase.workspace.note_files import read_note_bytes
 from slicebase.workspace.workspace import Workspace
 from tests.library.samples import everything, ids, put
 
@@ -111,3 +116,59 @@ def test_the_index_keeps_no_secret_of_a_note_and_reads_it_again_when_the_rules_c
     (workspace.root / "rules.toml").write_text("[[rule]]\nname = 'number'\npattern = 'badge-[0-9]{4}'\n")
     (workspace.root / "slicebase.toml").write_text("[redaction]\nrules = 'rules.toml'\n")
     assert ids(Finder(workspace), "1234") == []
+
+
+# What a writer has at hand. Here it is not what is on the disk, so that its use can be seen.
+
+
+def at_hand(workspace: Workspace, state: str = "on") -> AtHand:
+    notes = NotesAtHand()
+    digest = read_note_bytes(workspace.root, "docs/n.md").digest
+    notes.keep(digest, state, CleanNote("An albatross.\n", NoteTargets((), ())))
+    return AtHand({}, notes)
+
+
+def test_a_note_at_hand_is_taken_for_the_same_bytes_and_the_same_redaction(
+    note: Path, workspace: Workspace, finder: Finder
+) -> None:
+    finder.index.ask(lambda connection: None, at_hand(workspace))
+    assert (ids(finder, "albatross"), ids(finder, "heron")) == (["n"], [])
+
+
+def test_a_note_that_changed_since_it_was_read_is_read_again(note: Path, workspace: Workspace, finder: Finder) -> None:
+    given = at_hand(workspace)
+    note.write_text("A crane.\n")
+    finder.index.ask(lambda connection: None, given)
+    assert (ids(finder, "albatross"), ids(finder, "crane")) == ([], ["n"])
+
+
+def test_a_note_that_was_read_before_the_rules_changed_is_redacted_by_the_new_ones(
+    note: Path, workspace: Workspace, finder: Finder
+) -> None:
+    note.write_text("The badge-1234 of a heron.\n")
+    given = at_hand(workspace)
+    (workspace.root / "rules.toml").write_text("[[rule]]\nname = 'number'\npattern = 'badge-[0-9]{4}'\n")
+    (workspace.root / "slicebase.toml").write_text("[redaction]\nrules = 'rules.toml'\n")
+    finder.index.ask(lambda connection: None, given)
+    assert [ids(finder, word) for word in ("albatross", "1234", "heron")] == [[], [], ["n"]]
+
+
+def test_notes_at_hand_take_no_more_memory_than_they_may(
+    note: Path, workspace: Workspace, finder: Finder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(index_notes, "_MOST_AT_HAND", 10)
+    finder.index.ask(lambda connection: None, at_hand(workspace))
+    assert (ids(finder, "albatross"), ids(finder, "heron")) == ([], ["n"])
+
+
+@pytest.mark.parametrize("is_changed", [False, True])
+def test_a_file_at_hand_is_taken_for_the_same_bytes_only(
+    workspace: Workspace, finder: Finder, is_changed: bool
+) -> None:
+    path = put(workspace, "f", "text")
+    file = SliceFile.parse(path.read_bytes(), ".slices/f.slice")
+    meant = SliceFile(file.name, file.head, file.body, file.header, {"slice": {"id": "f", "title": "Meant"}})
+    if is_changed:
+        put(workspace, "f", "other text")
+    finder.index.ask(lambda connection: None, AtHand({"f.slice": meant}, NotesAtHand()))
+    assert [entry.title for entry in finder.list_files()] == ["Title of f" if is_changed else "Meant"]

@@ -14,8 +14,9 @@ from slicebase.context.identifiers import is_identifier, runs_of, trimmed
 from slicebase.context.query import read
 from slicebase.graph.contents import CallMade, kind_bits
 from slicebase.index.narrow import EVERY_TURN, TurnFilters
+from slicebase.index.turn_schema import IndexedTurn
 from slicebase.index.turn_search import Match, TurnHit
-from slicebase.index.turns import IndexedTurn, TurnIndex
+from slicebase.index.turns import TurnIndex
 from tests.paths import SHARED
 
 EXAMPLES = int(os.environ.get("SLICEBASE_EXAMPLES", "1"))

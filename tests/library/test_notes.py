@@ -13,12 +13,15 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from slicebase.errors import SlicebaseError
-from slicebase.files.note import LARGEST_NOTE, NOTE_GONE
+from slicebase.files.note import LARGEST_NOTE, NOTE_GONE, NoteTargets, note_targets
+from slicebase.index import notes as index_notes
 from slicebase.library import notes as library_notes
 from slicebase.library.check import validate
 from slicebase.library.folder import SliceFolder
 from slicebase.library.notes import NotesReport
 from slicebase.library.pointers import note_id
+from slicebase.workspace import note_files
+from tests.library.samples import everything
 from tests.library.scratch import ScratchLibrary
 from tests.mixed_verbs import MORE
 from tests.paths import PROJECT
@@ -349,6 +352,29 @@ def test_no_secret_of_a_note_is_stored_and_it_is_counted(vault: Vault) -> None:
     assert token not in vault.recall(vault.pointers["a.md"].id).text
 
 
+def test_a_note_that_is_added_is_redacted_and_searched_for_links_once(
+    vault: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The index takes over what was read, and says the same as one that reads for itself."""
+    monkeypatch.setattr(note_files, "_GRANULE", -(10**12))  # every stamp is certain
+    read: list[str] = []
+
+    def seen(text: str) -> NoteTargets:
+        read.append(text)
+        return note_targets(text)
+
+    monkeypatch.setattr(index_notes, "note_targets", seen)
+    vault.added()
+    assert read == []
+    vault.put(a="# Another\n\nAbout [[b]].\n")
+    (vault.root / "docs" / "b.md").rename(vault.root / "docs" / "d.md")
+    vault.added()
+    assert read == ["# Another\n\nAbout [[b]].\n"]  # the index saw the change before anybody followed it
+    before = everything(vault, ["alpha", "about", "see"])
+    vault.index.database.discard()
+    assert everything(vault, ["alpha", "about", "see"]) == before
+
+
 def test_two_processes_that_add_the_same_folder_create_no_pointer_twice(vault: Vault) -> None:
     vault.put(**{f"n{number}": f"# Note {number}\n" for number in range(50)})
     environment = {**os.environ, "PYTHONPATH": str(PROJECT / "src")}
@@ -396,6 +422,10 @@ def test_after_any_changes_the_pointers_are_those_of_a_new_workspace(
     for library in (vault, vault, fresh, fresh):
         library.added()
         library.add(library.root / "wiki")
+
+    before = everything(vault, ["see", "stays"])
+    vault.index.database.discard()
+    assert everything(vault, ["see", "stays"]) == before
 
     def told(library: Vault) -> dict[str, Any]:
         live = {name: file for name, file in library.pointers.items() if not file.archived}

@@ -8,6 +8,7 @@ from slicebase.files.body.entries import Stamp
 from slicebase.files.body.rows import Provenance
 from slicebase.files.check.between import Checked, FileLocation
 from slicebase.files.check.file import check_file
+from slicebase.files.check.version import checked_bytes
 from slicebase.files.model import Link
 from slicebase.files.note import read_note
 from slicebase.files.slice_file import SliceFile
@@ -26,6 +27,7 @@ from tests.mixed_verbs import MORE
 
 STAMP = Stamp(NOON, b"0123456789")
 ONE, TWO, THREE = (note_id(STAMP, path) for path in ("1", "2", "3"))
+IDS = st.sampled_from([ONE, TWO, "123", "0x1F", "1e5", "null", "no", "1.5", "a_b"])
 
 
 def version(text: str, path: str = "docs/a.md", modified: int = NOON - 1000) -> NoteVersion:
@@ -38,16 +40,17 @@ NAMES = st.text(alphabet=st.characters(exclude_categories=("Cc", "Cs")), min_siz
 
 
 @settings(max_examples=50 * MORE)
-@given(st.text(max_size=80), NAMES, st.lists(st.sampled_from([ONE, TWO]), unique=True), st.integers(-(10**15), 10**15))
-def test_the_template_writes_what_the_plain_writer_does_and_validates(
-    text: str, name: str, targets: list[str], modified: int
+@given(IDS, st.text(max_size=80), NAMES, st.lists(IDS, unique=True), st.integers(-(10**15), 10**15))
+def test_the_template_writes_what_it_means_and_what_the_plain_writer_does_and_validates(
+    file_id: str, text: str, name: str, targets: list[str], modified: int
 ) -> None:
     given_version = version(f"# {text}\n\n{text}\n", f"docs/{name}.md", modified)
-    quick = new_pointer(THREE, "docs", given_version, targets, STAMP)
-    assert quick.to_bytes() == plain_pointer(THREE, "docs", given_version, targets, STAMP).to_bytes()
+    quick = new_pointer(file_id, "docs", given_version, targets, STAMP)
+    assert quick.to_bytes() == plain_pointer(file_id, "docs", given_version, targets, STAMP).to_bytes()
+    assert checked_bytes(None, quick) == quick.to_bytes()
     checked = check_file(quick.to_bytes(), FileLocation(quick.name, quick.name))
     assert isinstance(checked, Checked)
-    assert not checked.findings
+    assert {finding.rule for finding in checked.findings} <= {"id-ulid"}
 
 
 @settings(max_examples=25 * MORE)

@@ -12,7 +12,7 @@ from slicebase.errors import SlicebaseError
 from slicebase.graph.turn import Parent, Part, Role, Turn
 from slicebase.runs.event import EventDraft, LogHead
 from slicebase.runs.gate import compact
-from slicebase.runs.projection import KEPT, path_of, project
+from slicebase.runs.projection import KEPT, project
 from slicebase.runs.records import RunStarted
 from slicebase.runs.state import RunState, fold
 from tests.runs.made import LEDGER, NOW, RUN, STALE, STARTED, append_all, inputs
@@ -175,19 +175,6 @@ def test_a_conversation_without_a_prompt_cannot_be_a_run(turns: list[Turn]) -> N
 def test_a_run_can_be_given_the_terms_that_a_conversation_lacks() -> None:
     turns = session(("assistant", (say("hello"),)))
     assert project(turns, started=RunStarted(objective="x", done_definition="y"))[0].type == "RUN_STARTED"
-
-
-def test_the_path_leads_from_a_root_to_the_newest_leaf_or_the_one_asked_for() -> None:
-    root, answer, other = session(("user", (say("a"),)), ("assistant", (say("b"),)), ("assistant", (say("c"),)))
-    other = Turn(other.id, "s1", "assistant", other.parts, 9000, (Parent(root.id, "branch"),), other.source_hash)
-    assert path_of([other, answer, root]) == [root, other]
-    assert path_of([other, answer, root], leaf=answer.id) == [root, answer]
-
-
-def test_a_reference_to_another_turn_is_not_followed() -> None:
-    root, answer, other = session(("user", (say("a"),)), ("assistant", (say("b"),)), ("user", (say("c"),)))
-    other = Turn(other.id, "s1", "user", other.parts, 9000, (Parent(root.id, "reference"), Parent(answer.id)), "")
-    assert path_of([root, answer, other]) == [root, answer, other]
 
 
 parts_of: dict[Role, st.SearchStrategy[Part]] = {

@@ -13,6 +13,8 @@ from slicebase.graph.turn import Edge
 from slicebase.workspace import machine
 from slicebase.workspace.workspace import DATABASE_ID
 from tests.conversations import chain, name, store, turn
+from tests.importers.reading import jsonl
+from tests.importers.test_claude_code import record
 from tests.verbs.test_verify import without_triggers
 
 
@@ -241,16 +243,25 @@ def test_a_line_of_a_seal_that_makes_no_sense_is_unverifiable(root: Path, line: 
 # The log
 
 
-def test_a_write_whose_process_was_killed_is_unwitnessed_until_the_next_seal(root: Path) -> None:
+ACTS: dict[str, Callable[[Slicebase, Path], object]] = {
+    "seal": lambda memory, _: memory.seal(),
+    "write": lambda memory, _: store(memory.truth, [turn("more", session="t")]),
+    "import of what is known": lambda memory, path: memory.import_([path]),
+}
+
+
+@pytest.mark.parametrize("act", ACTS)
+def test_a_write_whose_process_was_killed_is_unwitnessed_until_the_next_act(root: Path, act: str) -> None:
+    path = root.parent / "known.jsonl"
+    path.write_bytes(jsonl([record(1, None)]))
     with Slicebase.open(root) as memory:
+        memory.import_([path])
         store(memory.truth, [turn("later", 3)])
-        connection = memory.truth.database.connection
-        memory.truth.database._touched.clear()  # as if the process had ended before it could log
-        assert connection.execute("SELECT count(*) FROM turns").get == 5
+        memory.truth.database._has_grown = False  # as if the process had ended before it could log
     assert "UNWITNESSED" in statuses(root)
     assert verdict(root).exit == 0
     with Slicebase.open(root) as memory:
-        memory.seal()
+        ACTS[act](memory, path)
     assert "UNWITNESSED" not in statuses(root)
 
 

@@ -209,6 +209,10 @@ def _print_notes(account: "Account") -> None:
     for (action, reason), count in sorted(report.reasons.items()):
         if action != "skipped":
             note(f"{action:9} {count} × {reason}: {REASONS[reason].meaning} (first: {first[action, reason].where})")
+    for name in account.unrecognised[:_SHOWN_NOTES]:
+        note(f"unknown   {name}")
+    if len(account.unrecognised) > _SHOWN_NOTES:
+        note("…         more are unknown: --json lists them")
     print_left_out(account)
 
 

@@ -36,7 +36,8 @@ def _foreign_forms(text: str) -> tuple[str, ...]:
 
 
 # Numbers with a mark between groups of three digits. In a query, `1.234` and `1_234` are identifiers.
-_NUMBER: Final = r"(?<![\w.,])\d{{1,3}}(?:([{0}])\d{{3}})(?:\1\d{{3}})*(?!\w)"
+# The pattern begins with the digit: `re` passes everything up to it at once.
+_NUMBER: Final = r"\d(?<![\w.,]\d)\d{{0,2}}(?:([{0}])\d{{3}})(?:\1\d{{3}})*(?!\w)"
 _GROUPED: Final = re.compile(_NUMBER.format(",.'’_ \u00a0\u2009\u202f"))
 _TYPED: Final = re.compile(_NUMBER.format(",'’\u00a0\u2009\u202f"))
 

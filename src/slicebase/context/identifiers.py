@@ -20,6 +20,7 @@ _MARK: Final = re.compile(r"[\d_\-./:@#+~]")
 _INSIDE: Final = re.compile(r"[^\W_][_\-./:@#+~]+[^\W_]")
 _UPPER: Final = re.compile("[A-Z]")
 _JOINT: Final = re.compile(r"[/:@#]+")
+_CAPITAL_INSIDE: Final = re.compile(r"[A-Z](?<=[^\W_].)")
 _HUMP: Final = re.compile(r"(?<=[^\W\d_A-Z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][^\W\d_A-Z])")
 _LONGEST: Final = 512  # characters; a longer one is data
 _CAPITAL: Final = "\ue000"  # stands before a letter that is a capital: the index reads everything in lower case
@@ -67,12 +68,13 @@ def named_in(text: str) -> Named:
 
 def humps_in(text: str) -> set[str]:
     """Returns the parts of the names in a text that are joined by capital letters, as `named_in` does."""
-    runs = (run for run in runs_of(text) if not run.islower() and not run[1:].islower())
-    return {part for run in runs for part in _humps(run)}
+    lines = filter(_CAPITAL_INSIDE.search, _readable(text).split("\n"))  # others have none
+    words = {word for line in lines for word in line.split() if not word[1:].islower()}
+    return {part for word in words for part in (_humps(word) if len(word) <= _LONGEST else _humps_anew(word))}
 
 
 def _named_anew(run: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    return tuple(dict.fromkeys(form for name in _names(run) for form in _kept(name))), _humps(run)
+    return tuple(dict.fromkeys(form for name in _names(run) for form in _kept(name))), _humps_anew(run)
 
 
 _named = lru_cache(maxsize=100_000)(_named_anew)  # texts repeat words
@@ -80,7 +82,11 @@ _named = lru_cache(maxsize=100_000)(_named_anew)  # texts repeat words
 
 def runs_of(text: str) -> set[str]:
     """Returns the different runs of a text in which identifiers are."""
-    return set(_RUN.findall(text if text.isascii() else without_unspaced(simplified(text))))
+    return set(_RUN.findall(_readable(text)))
+
+
+def _readable(text: str) -> str:
+    return text if text.isascii() else without_unspaced(simplified(text))
 
 
 def _names(run: str) -> Iterator[str]:
@@ -104,7 +110,7 @@ def in_any_case(name: str) -> tuple[str, str]:
 
 def joined_names(text: str) -> Iterator[str]:
     """Yields the identifiers of a text that consist of several words, in lower case. Others are words of the index."""
-    for run in dict.fromkeys(_RUN.findall(text if text.isascii() else without_unspaced(simplified(text)))):
+    for run in dict.fromkeys(_RUN.findall(_readable(text))):
         name = trimmed(run)
         if _INSIDE.search(name) and len(name) <= _LONGEST:
             yield name.lower()
@@ -117,9 +123,11 @@ def as_written(name: str) -> str:
     return "".join([_CAPITAL + letter.lower() if letter.isupper() else letter for letter in name])
 
 
-@lru_cache(maxsize=20_000)
-def _humps(run: str) -> tuple[str, ...]:
+def _humps_anew(run: str) -> tuple[str, ...]:
     if run.islower() or not _HUMP.search(run):
         return ()
     names = [_HUMP.split(word) for word in re.split(r"[\W_]+", run)]
     return tuple(part for parts in names if len(parts) > 1 for part in parts)
+
+
+_humps = lru_cache(maxsize=20_000)(_humps_anew)

@@ -44,17 +44,22 @@ _COMMENT_ENDS: Final = {"<!--": "-->", "%%": "%%"}
 def note_links(text: str) -> tuple[NoteLink, ...]:
     """Returns the links of a text in their order, each once. Code, comments and addresses in the web are none."""
     found: dict[NoteLink, None] = {}
-    if not any(mark in text for mark in ("[[", "](", "]:")):
+    if not _may_have_links(text):
         return ()
-    lines: Iterable[str] = map(_without_code, _lines(text))
+    lines = _lines(text)
     if any(mark in text for mark in _COMMENT_ENDS):
-        lines = _without_comments("\n".join(lines)).split("\n")
-    for line in lines:
-        if "[[" in line or "](" in line or "]:" in line:
-            found.update(dict.fromkeys(_in_line(line)))
+        lines = _without_comments("\n".join(map(_without_code, lines))).split("\n")
+    else:
+        lines = map(_without_code, filter(_may_have_links, lines))
+    for line in filter(_may_have_links, lines):
+        found.update(dict.fromkeys(_in_line(line)))
         if len(found) >= MOST_LINKS:
             break
     return tuple(found)[:MOST_LINKS]
+
+
+def _may_have_links(text: str) -> bool:
+    return "[[" in text or "](" in text or "]:" in text
 
 
 def _lines(text: str) -> Iterable[str]:

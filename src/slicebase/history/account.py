@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from msgspec.structs import replace
 
-from slicebase.graph.turn import Edge
+from slicebase.graph.turn import TREE_EDGES, Edge, Session
 from slicebase.history.shared_ids import with_own_ids
 from slicebase.importers.values import Batch, ImportReport, Note
 from slicebase.truth.truth import Truth
@@ -44,6 +44,7 @@ class Account:
         self.branches = 0
         self.continues = 0
         self.waiting = 0
+        self.orphans: list[tuple[str, str]] = []  # turns whose parent was not stored when they were, with that parent
         self.joined = 0
         # By session that the inputs do not name, and by turn: the hashes of its records.
         self.unnamed: dict[str, dict[str, set[str]]] = {}
@@ -79,6 +80,7 @@ class Account:
         """Adds what the account of one input says."""
         self.report.include(part.report)
         self.conflicts += part.conflicts
+        self.orphans += part.orphans
         for name in ("added", "known", "edges", "branches", "continues", "waiting", "joined"):
             setattr(self, name, getattr(self, name) + getattr(part, name))
 
@@ -94,6 +96,7 @@ class Account:
 
     def redact(self, text: Callable[[str], str], error: "Callable[[SlicebaseError], SlicebaseError]") -> None:
         """Replaces the secrets in what the account repeats: names of files, and pieces of records."""
+        self.unrecognised = [text(each) for each in self.unrecognised]
         self.unreadable = [error(each) for each in self.unreadable]
         self.conflicts = [each._replace(where=text(each.where)) for each in self.conflicts]
         self.report.notes = [
@@ -122,13 +125,15 @@ def store_batches(
 ) -> None:
     """Stores batches that were read from an input. `waiting`, the edges whose child has not arrived, is updated."""
     for batch in (with_own_ids(truth, each) for each in batches):
-        added = truth.turns.add(batch.session, batch.turns, annotate) if batch.session else AddedTurns()
+        session = _unless_shorter(truth, batch.session) if batch.session else None
+        added = truth.turns.add(session, batch.turns, annotate) if session else AddedTurns()
         account.add(batch, added, name)
-        waiting[:] = _link(truth, account, [*waiting, *batch.links])
+        account.orphans += _orphans(truth, added) if added.waiting else ()
+        waiting[:] = link_edges(truth, account, [*waiting, *batch.links])
         _link_restated(truth, account, [edge for edge in added.restated if edge.child not in batch.assumed])
 
 
-def _link(truth: Truth, account: Account, links: list[Edge]) -> list[Edge]:
+def link_edges(truth: Truth, account: Account, links: list[Edge]) -> list[Edge]:
     """Adds edges that are outside their child's record. Returns those whose child has not arrived."""
     if not links:
         return links
@@ -146,3 +151,34 @@ def _link_restated(truth: Truth, account: Account, edges: list[Edge]) -> None:
         linked = truth.turns.link(edges)
         account.edges += linked.edges
         account.continues += linked.continues
+
+
+def _unless_shorter(truth: Truth, session: Session) -> Session:
+    """Returns a session without the turn that its source shows last, if a later turn of that branch is shown already.
+
+    The progress of a subagent, and a shorter copy of a file, end before the branch does.
+    """
+    shown = session.facts.get("shown_last")
+    if shown is None or truth.turns.newest_record(session.id) is None:
+        return session
+    before = truth.turns.session(session.id).facts.get("shown_last")
+    if before is None or before == shown:
+        return session
+    found = truth.turns.find({shown, before})
+    if len(found) < 2 or found[shown].seq > found[before].seq or not truth.turns.descends(before, shown, {}):
+        return session
+    return replace(session, facts={name: fact for name, fact in session.facts.items() if name != "shown_last"})
+
+
+def _orphans(truth: Truth, added: AddedTurns) -> list[tuple[str, str]]:
+    named = [(turn.id, turn.tree_parent) for turn in added.turns if turn.tree_parent]
+    stored = truth.turns.find({parent for _, parent in named if parent})
+    return [(child, parent) for child, parent in named if parent and parent not in stored]
+
+
+def report_orphans(truth: Truth, account: Account) -> None:
+    """Reports turns whose parent is still not stored: they go on from the turn before them in their session."""
+    for child, parent in account.orphans:
+        above = {each for each, kind in truth.turns.parents_of(child) if kind in TREE_EDGES}
+        if truth.turns.get(child).seq > 1 and not truth.turns.find(above):
+            account.report.note(Note("repaired", "missing-parent", f"turn:{child}", parent))

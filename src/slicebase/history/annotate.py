@@ -36,9 +36,10 @@ class Annotator:
         if session != self._session:
             self._session, self._children, self._counted = session, Counter(), set()
         self._count_children(added, new.keys())
-        annotations = [self._annotate_new(turn) for turn in parents_first(added.turns)]
-        annotations += self._annotate_again(session, added.joined, new.keys())
-        return annotation_records(session, annotations)
+        annotations = {turn.id: self._annotate_new(turn) for turn in parents_first(added.turns)}
+        # A new turn below one that has its parent now is annotated twice: the second one counts.
+        annotations |= {each.turn: each for each in self._annotate_again(session, added.joined, new.keys())}
+        return annotation_records(session, list(annotations.values()))
 
     def _count_children(self, added: AddedTurns, new: Set[str]) -> None:
         """Counts the stored children of new turns' parents. Only an awaited turn has children before it arrives."""

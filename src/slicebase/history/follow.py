@@ -24,6 +24,7 @@ from slicebase.core.hashing import raw_digest
 from slicebase.core.parsers import read_json
 from slicebase.errors import SlicebaseError, Where
 from slicebase.history.account import Account, store_batches
+from slicebase.history.agents import link_agents
 from slicebase.history.annotate import Annotator
 from slicebase.importers.claude_code import NAME, Transcript, TranscriptState
 from slicebase.importers.json_stream import MAX_RECORD
@@ -95,6 +96,8 @@ def follow(truth: Truth, cache: Path, path: Path, redaction: Redaction) -> Follo
                 # A last line without a line end counts if it is complete; it is read again when the file has grown.
                 rest = _redacted(_last(transcript, lines.rest), redactor)
                 store_batches(truth, account, rest, waiting, name=name, annotate=annotate)
+                if kept is None or transcript.agents.agents.known != kept.state.agents:
+                    link_agents(truth, account, transcript.agents.agents.known)
             account.waiting += len(waiting)
     except OSError as error:
         raise SlicebaseError("no-input", str(error.strerror), where=Where(str(path))) from None
@@ -139,7 +142,7 @@ def _chunks(stream: IO[bytes], most: int) -> Iterator[bytes]:
 def _last(transcript: Transcript, rest: bytes) -> Iterator[Batch]:
     if _is_complete(rest):
         yield from transcript.read([rest])
-    yield from transcript.finish(is_growing=True)
+    yield from transcript.finish()
 
 
 def _redacted(batches: Iterable[Batch], redactor: "Redactor") -> Iterator[Batch]:
@@ -185,7 +188,7 @@ def _is_complete(rest: bytes) -> bool:
 
 # What is kept between two calls
 
-_VERSION: Final = f"1 {__version__}"
+_VERSION: Final = f"2 {__version__}"
 _decoder = msgspec.msgpack.Decoder(KeptState)
 
 
@@ -211,18 +214,20 @@ def _encoded(transcript: Transcript, redactor: "Redactor", name: str, descriptor
     before = _digest_before(descriptor, offset)
     position = FilePosition(_VERSION, name, status.st_dev, status.st_ino, offset, before)
     state, counts = transcript.state, Counter[str]()
-    titles, facts = (redactor.value(each, counts) for each in (state.builder.titles, state.builder.facts))
-    builder = replace(state.builder, titles=titles, facts=facts)
-    queues = {
-        session: QueueState(*(_without_secrets(messages, redactor) for messages in (queue.waiting, queue.held)))
-        for session, queue in state.queues.items()
-    }
-    state = replace(state, builder=builder, summaries=redactor.value(state.summaries, counts), queues=queues)
+    names, facts = (redactor.value(each, counts) for each in (state.builder.titles, state.builder.facts))
+    builder = replace(state.builder, titles=names, facts=facts)
+    titles = replace(state.titles, summaries=redactor.value(state.titles.summaries, counts))
+    queues = {session: _without_secrets(queue, redactor) for session, queue in state.queues.items()}
+    state = replace(state, builder=builder, titles=titles, queues=queues)
     return msgspec.msgpack.encode(KeptState(position, state))
 
 
-def _without_secrets(messages: list[QueuedMessage], redactor: "Redactor") -> list[QueuedMessage]:
-    return [replace(message, content=redactor.value(message.content, Counter())) for message in messages]
+def _without_secrets(queue: QueueState, redactor: "Redactor") -> QueueState:
+    def redacted(message: QueuedMessage) -> QueuedMessage:
+        return replace(message, content=redactor.value(message.content, Counter()))
+
+    departed = [replace(each, message=redacted(each.message)) if each.message else each for each in queue.departed]
+    return replace(queue, waiting=list(map(redacted, queue.waiting)), departed=departed)
 
 
 _COMPARED: Final = 64 << 10  # bytes before the position, which must not have changed

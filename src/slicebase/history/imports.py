@@ -13,15 +13,16 @@ from slicebase.errors import SlicebaseError, Where
 from slicebase.graph.graph_file import GraphFile, read_graph
 from slicebase.graph.record import AnnotationRecord, annotation_records
 from slicebase.graph.turn import Annotation, Edge, Session, Turn
-from slicebase.history.account import Account
+from slicebase.history.account import Account, report_orphans
+from slicebase.history.agents import link_agents
 from slicebase.history.annotate import Annotator
 from slicebase.history.inputs import Input
 from slicebase.history.namesakes import INPUT_FAULTS, store_input
 from slicebase.history.readers import FileProgress, Recognised, reading
 from slicebase.history.unchanged import SeenInput, SeenInputs, count, enter
-from slicebase.importers.formats import FORMATS, HEAD_BYTES, Import, reading_order, recognise
+from slicebase.importers.formats import FORMATS, Import, reading_order, recognise
 from slicebase.importers.redaction import redact, redactor_of
-from slicebase.importers.values import Batch, Format, NoteAction, Options
+from slicebase.importers.values import Batch, Format, ImportSource, NoteAction, Options
 from slicebase.truth.truth import Truth
 from slicebase.truth.turns import AddedTurns, LinkedTurns
 
@@ -73,28 +74,31 @@ class ImportWork(NamedTuple):
 
 def _import_conversations(work: ImportWork, given: list[Input]) -> None:
     run, account, seen = Import(work.options), work.account, work.seen
-    unchanged = seen.unchanged(work.truth, given) if seen else {}
+    unchanged = seen.unchanged(given) if seen else {}
     for name, entry in unchanged.items():
         enter(entry, account, name)
-        for known in entry.agents:
-            run.join(known)  # the links between files that did not change are stored
     changed = [each for each in given if each.name not in unchanged]
+    # Before the first byte is read, here or in another process: what is written from now on is for the next import.
+    begun = {each.name: seen.begin(each) for each in changed} if seen else {}
     done = {each.given for each in given if each.name in unchanged and unchanged[each.name].format}
     waiting: list[Edge] = []
-    recognised = _recognise_all(changed, work, done)
+    recognised = _recognise_all(changed, work, begun, done)
     with reading(recognised, work.options, work.progress) as batches_of:
         for each in recognised:
-            _import_conversation(work, each, map(run.joined, batches_of(each)), waiting)
+            batches = map(run.joined, batches_of(each))
+            _import_conversation(work, each, batches, waiting, begun.get(each.input.name))
     account.waiting += len(waiting)
+    link_agents(work.truth, account, run.agents.known)
+    report_orphans(work.truth, account)
 
 
 def _import_conversation(
-    work: ImportWork, recognised: Recognised, batches: Iterator[Batch], waiting: list[Edge]
+    work: ImportWork, recognised: Recognised, batches: Iterator[Batch], waiting: list[Edge], entry: SeenInput | None
 ) -> None:
     """Stores one input, and keeps what was seen of it if nothing was left out and nothing waits."""
     account, name = work.account, recognised.input.name
     before, reasons, edges = _understood(account), account.report.reasons.copy(), len(waiting)
-    left_out, entry = account.content_left_out, _begun(work.seen, recognised)
+    left_out = account.content_left_out
     with _without_faults(account, *INPUT_FAULTS):
         store_input(work.truth, account, _counted(batches, entry), waiting, name=name, annotate=work.annotate)
         if work.format_name is not None and _understood(account) == before:
@@ -102,14 +106,8 @@ def _import_conversation(
         account.complete.append(name)
     is_whole = account.content_left_out == left_out and _skipped(account.report.reasons) == _skipped(reasons)
     if work.seen and entry and is_whole and len(waiting) <= edges:
-        work.seen.keep(recognised.input, entry)
-
-
-def _begun(seen: SeenInputs | None, recognised: Recognised) -> SeenInput | None:
-    entry = seen.begin(recognised.input) if seen else None
-    if entry is not None:
         entry.format = recognised.format.name
-    return entry
+        work.seen.keep(recognised.input, entry)
 
 
 def _counted(batches: Iterator[Batch], entry: SeenInput | None) -> Iterator[Batch]:
@@ -154,17 +152,18 @@ def _all_failed(errors: Sequence[SlicebaseError]) -> SlicebaseError:
     return SlicebaseError(first.code, message, hint=first.hint, where=first.where)
 
 
-def _recognise_all(found: Sequence[Input], work: ImportWork, done: set[str]) -> list[Recognised]:
+def _recognise_all(
+    found: Sequence[Input], work: ImportWork, begun: Mapping[str, SeenInput | None], done: set[str]
+) -> list[Recognised]:
     """Returns every input with its format, in reading order. An input that the user named must be recognised.
 
-    `done` are the paths in which something was recognised already.
+    `begun` are entries for these inputs, and `done` the paths in which something was recognised already.
     """
     chosen = None if work.format_name is None else _format(work.format_name)
-    account, seen = work.account, work.seen
-    recognised = []
+    account, recognised = work.account, []
     for each in found:
         with _without_faults(account, *INPUT_FAULTS):
-            known = chosen or recognise(_head(each), each.name)
+            known = chosen or recognise(ImportSource(each.name, each.chunks()))
             if known is not None:
                 recognised.append(Recognised(each, known))
                 account.formats[known.name] = account.formats.get(known.name, 0) + 1
@@ -177,8 +176,8 @@ def _recognise_all(found: Sequence[Input], work: ImportWork, done: set[str]) -> 
                 )
             else:
                 account.unrecognised.append(each.name)
-                if seen and (entry := seen.begin(each)):
-                    seen.keep(each, entry)
+                if work.seen and (entry := begun[each.name]):
+                    work.seen.keep(each, entry)
     known_paths = {each.input.given for each in recognised} | done
     account.unreadable += _without_conversations(found, known_paths, account)
     return sorted(recognised, key=lambda each: reading_order(each.input.name))
@@ -207,15 +206,6 @@ def _format(name: str) -> Format:
 
 def _names() -> str:
     return ", ".join((*(each.name for each in FORMATS), GRAPH_FORMAT))
-
-
-def _head(each: Input) -> bytes:
-    head = b""
-    for chunk in each.chunks():
-        head += chunk
-        if len(head) >= HEAD_BYTES:
-            break
-    return head[:HEAD_BYTES]
 
 
 # Graph files

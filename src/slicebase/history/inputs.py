@@ -11,10 +11,12 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
+from time import time_ns
 from typing import NamedTuple
 
 from slicebase.errors import SlicebaseError, Where
 from slicebase.history.opencode_store import STORE_FOLDERS, database_sessions, folder_sessions, is_store
+from slicebase.workspace.boundary import real_path
 
 try:
     from lzma import LZMAError
@@ -28,6 +30,7 @@ _CHUNK = 1 << 20
 # The endings that a folder or a zip is searched for; a file that the user names may have any ending.
 _ENDINGS = (".json", ".jsonl", ".slice", ".traj")
 _STORE = "opencode.db"
+_DAY = 24 * 60 * 60
 
 
 class Input(NamedTuple):
@@ -92,15 +95,37 @@ def _folder(folder: Path) -> Iterator[Input]:
     closed: list[OSError] = []  # folders that cannot be listed
     for parent, folders, names in os.walk(folder, onerror=closed.append):
         folders.sort()
+        yield from (_passed_over(path) for path in _links_out(folder, (Path(parent, name) for name in folders)))
         if set(folders) >= STORE_FOLDERS:  # opencode's: a session is in many small files
             yield from (Input(name, 0, False, chunks) for name, chunks in folder_sessions(Path(parent)))
             folders[:] = [name for name in folders if name not in STORE_FOLDERS]
-        for path in (Path(parent, name) for name in sorted(names)):
-            if path.suffix.lower() in (*_ENDINGS, ".zip") or path.name == _STORE:
-                yield from _file_of_folder(path)
+        paths = [path for path in (Path(parent, name) for name in sorted(names)) if _may_be_conversation(path)]
+        yield from (_passed_over(path) for path in _links_out(folder, paths))
+        for path in paths:
+            yield from _file_of_folder(path)
     for error in closed:
         path = Path(error.filename)
         yield _unreadable(path, _no_input(path, error), named=path == folder)
+
+
+def _may_be_conversation(path: Path) -> bool:
+    return path.suffix.lower() in (*_ENDINGS, ".zip") or path.name == _STORE
+
+
+def _links_out(folder: Path, paths: Iterable[Path]) -> Iterator[Path]:
+    """Yields the symbolic links among some paths, except those to what is read at its own place below the folder."""
+    top = real_path(folder)
+    for path in paths:
+        if os.path.islink(path):
+            target = real_path(path)
+            is_read = os.path.isdir(target) or (os.path.isfile(target) and _may_be_conversation(target))
+            if not (is_read and target.is_relative_to(top)):
+                yield path
+
+
+def _passed_over(path: Path) -> Input:
+    why = "this is a symbolic link, which is not followed; name it to import what is there"
+    return _unreadable(path, SlicebaseError("no-input", why, where=Where(str(path))))
 
 
 def _file_of_folder(path: Path) -> Iterator[Input]:
@@ -132,6 +157,14 @@ def file_chunks(path: Path) -> Iterator[bytes]:
                 yield chunk
     except OSError as error:
         raise _no_input(path, error) from None
+
+
+def is_recent(moment: int, seconds: float) -> bool:
+    """Returns whether a file's time, in nanoseconds, lies within the last seconds.
+
+    The clock of a disk may be ahead of ours. A time further in the future than a day is wrong, and says nothing.
+    """
+    return -_DAY < (time_ns() - moment) / 1e9 < seconds
 
 
 # A damaged zip raises many kinds of errors.
@@ -209,10 +242,16 @@ def discover(home: Path, variables: Mapping[str, str]) -> list[FoundHistory]:
         moved = variables.get(agent.variable)
         top = Path(moved, agent.below) if moved else home / agent.folder
         for folder in (path for pattern in agent.sessions for path in sorted(top.glob(pattern))):
-            files = [folder] if folder.is_file() else [path for path in folder.rglob("*.json*") if path.is_file()]
+            files = [folder] if folder.is_file() else list(_conversations_in(folder))
             if files:
                 found.append(FoundHistory(agent.format, folder, len(files), sum(_size(path) for path in files)))
     return found
+
+
+def _conversations_in(folder: Path) -> Iterator[Path]:
+    for parent, _, names in os.walk(folder):
+        paths = (Path(parent, name) for name in names)
+        yield from (path for path in paths if _may_be_conversation(path) and not os.path.islink(path))
 
 
 def _size(path: Path) -> int:

@@ -20,7 +20,7 @@ from typing import IO, Final, NamedTuple
 
 import msgspec
 
-from slicebase.history.inputs import Input, file_chunks
+from slicebase.history.inputs import Input, file_chunks, is_recent
 from slicebase.importers.formats import FORMATS, read_source
 from slicebase.importers.values import Batch, Format, ImportSource, Options
 
@@ -29,6 +29,7 @@ FileProgress = Callable[[str, int], None]  # an input's name, and how many of it
 LEAST_BYTES: Final = 64 << 20  # for less, starting a process takes longer than it saves
 _MOST_PROCESSES: Final = 4
 _AHEAD: Final = 8  # batches that are read ahead of a process
+_GROWS: Final = 60  # seconds after the last change of a file in which more may follow
 _FRAME: Final = struct.Struct("<qqq")  # the file's number, the size of a batch, the bytes that were read for it
 _END: Final = -1  # instead of a size: the file is complete
 _batch = msgspec.msgpack.Decoder(Batch)
@@ -79,7 +80,15 @@ def _read_here(each: Recognised, options: Options, progress: FileProgress) -> It
             progress(name, len(chunk))
             yield chunk
 
-    return read_source(ImportSource(name, chunks()), each.format, options)
+    file = each.input.file if not each.input.member else None
+    return read_source(ImportSource(name, chunks(), file is not None and _is_growing(file)), each.format, options)
+
+
+def _is_growing(path: Path) -> bool:
+    try:
+        return is_recent(path.stat().st_mtime_ns, _GROWS)
+    except OSError:  # the error is raised where the file is read
+        return False
 
 
 def _read_ahead(
@@ -199,7 +208,7 @@ def _frames(name: str, path: Path, known: Format, options: Options) -> Iterator[
             read += len(chunk)
             yield chunk
 
-    for batch in read_source(ImportSource(name, chunks()), known, options):
+    for batch in read_source(ImportSource(name, chunks(), _is_growing(path)), known, options):
         yield read, msgspec.msgpack.encode(batch)
         read = 0
     yield read, None

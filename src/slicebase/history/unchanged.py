@@ -8,13 +8,12 @@ read again
   time; a file that changed within the tick of the disk's clock before it was read is never kept here;
 - after another version, with other options or other rules of redaction, with another database, or after a purge, a
   restore or an adoption: all these are part of the key;
-- if the last turn that it gave to a session is not stored, as in a copy of the database from before.
+- if the database is a copy from before the import: its log does not begin with the log that the database had then.
 
 A missing or damaged cache only makes an import slower.
 """
 
 import os
-import time
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -25,8 +24,9 @@ import msgspec
 from slicebase import __version__
 from slicebase.core.hashing import digest_of, raw_digest
 from slicebase.errors import SlicebaseError
-from slicebase.history.inputs import Input
-from slicebase.importers.values import Batch, KnownAgents, Options
+from slicebase.history.inputs import Input, is_recent
+from slicebase.importers.values import Batch, Options
+from slicebase.truth.chains import LOG, Chain, ChainHead, head_of, unlogged
 from slicebase.truth.truth import Truth
 from slicebase.workspace.atomic import own_temporary, read_bytes, write_bytes
 from slicebase.workspace.boundary import narrow_opened, real_path
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from slicebase.history.account import Account
 
 NAME: Final = "imports.state"
-TICK: Final = 2_000_000_000  # nanoseconds: a disk's clock can be that coarse
-_LAYOUT: Final = "1"
+TICK: Final = 2  # seconds: a disk's clock can be that coarse
+_LAYOUT: Final = "2"
 _TAIL: Final = 64 << 10
 _MOST: Final = 200_000  # files
 
@@ -62,12 +62,13 @@ class SeenInput(msgspec.Struct):
     records: int = 0
     turns: int = 0
     others: dict[str, int] = {}
-    last: dict[str, str] = {}  # by session: the last turn that it gave
-    agents: list[KnownAgents] = []
+    sessions: set[str] = set()  # to which it gave turns
+    is_open: bool = False  # something in it is decided only when it does not grow any more
 
 
 class _Kept(msgspec.Struct):
     key: str
+    log: ChainHead  # of the database when the inputs were stored in it
     inputs: dict[str, SeenInput]
 
 
@@ -77,41 +78,44 @@ class SeenInputs:
     def __init__(self, cache: Path, truth: Truth, options: Options, format_name: str | None) -> None:
         self._cache = cache
         self._path = cache / NAME
+        self._truth = truth
         self._key = _key(truth, options, format_name)
         self._inputs = self._load()
         self._new: dict[str, SeenInput] = {}
 
-    def unchanged(self, truth: Truth, found: Iterable[Input]) -> dict[str, SeenInput]:
+    def unchanged(self, found: Iterable[Input]) -> dict[str, SeenInput]:
         """Returns those of these inputs that have not changed since they were imported, by name."""
         same = {}
         for each in found:
             seen = self._inputs.get(_place(each)) if self._inputs and each.file else None
-            if seen is not None and (stamp := stamp_of(each)) is not None and stamp == seen.stamp:
+            if seen is not None and stamp_of(each) == seen.stamp:
                 same[each.name] = seen
-        lasts = {turn for seen in same.values() for turn in seen.last.values()}
-        stored = truth.turns.find(lasts).keys() if lasts else set()
-        return {name: seen for name, seen in same.items() if stored >= set(seen.last.values())}
+        return same
 
-    def begin(self, each: Input) -> "SeenInput | None":
-        """Returns an entry for an input that is read now; None for one that may be changing."""
+    def begin(self, each: Input) -> SeenInput | None:
+        """Returns an entry for an input that is read afterwards; None for one that may be changing."""
         stamp = stamp_of(each) if each.file else None
-        if stamp is None or time.time_ns() - max(stamp.modified, stamp.changed) < TICK:
+        if stamp is None or is_recent(stamp.modified, TICK) or is_recent(stamp.changed, TICK):
             return None
         return SeenInput(stamp)
 
     def keep(self, each: Input, seen: SeenInput) -> None:
-        """Keeps an entry, if the input did not change while it was read."""
-        if stamp_of(each) == seen.stamp:
+        """Keeps an entry, if all of the input is stored, and it did not change while it was read."""
+        if not seen.is_open and stamp_of(each) == seen.stamp:
             self._new[_place(each)] = seen
 
     def save(self) -> None:
-        """Writes the entries to the cache. If it cannot be written, everything is read the next time."""
-        if not self._new:
+        """Writes the entries to the cache. If it cannot be written, everything is read the next time.
+
+        The head of the log stands for all that was stored, if all of it is logged.
+        """
+        connection = self._truth.database.connection
+        if not self._new or unlogged(connection):
             return
         kept = dict(list({**self._inputs, **self._new}.items())[-_MOST:])
         with suppress(OSError, SlicebaseError):
             own_folder(self._cache)
-            data = msgspec.msgpack.encode(_Kept(self._key, kept))
+            data = msgspec.msgpack.encode(_Kept(self._key, head_of(connection, Chain(LOG)), kept))
             write_bytes(self._path, [data], within=self._cache, private=True, temporary=own_temporary())
 
     def _load(self) -> dict[str, SeenInput]:
@@ -120,7 +124,8 @@ class SeenInputs:
             self._narrow()
         except (OSError, SlicebaseError, msgspec.MsgspecError):
             return {}
-        return kept.inputs if kept.key == self._key else {}
+        log = head_of(self._truth.database.connection, Chain(LOG), kept.log.length)
+        return kept.inputs if kept.key == self._key and kept.log == log else {}
 
     def _narrow(self) -> None:
         """Takes from others what a copy or an older mode may allow them."""
@@ -140,7 +145,7 @@ def enter(seen: SeenInput, account: "Account", name: str) -> None:
     account.complete.append(name)
     account.unchanged += 1
     account.known += seen.turns
-    account.report.sessions.update(seen.last)
+    account.report.sessions.update(seen.sessions)
     account.report.records += seen.records
     account.report.turns += seen.turns
     account.report.others.update(seen.others)
@@ -148,14 +153,13 @@ def enter(seen: SeenInput, account: "Account", name: str) -> None:
 
 def count(seen: SeenInput, batch: Batch) -> None:
     """Adds a batch to the entry of the input that is read."""
+    seen.is_open |= batch.is_open
     seen.records += batch.records
     seen.turns += len(batch.turns)
     for kind, number in batch.others.items():
         seen.others[kind] = seen.others.get(kind, 0) + number
     if batch.session is not None and batch.turns:
-        seen.last[batch.session.id] = batch.turns[-1].id
-    if batch.agents is not None:
-        seen.agents.append(batch.agents)
+        seen.sessions.add(batch.session.id)
 
 
 def stamp_of(each: Input) -> FileStamp | None:

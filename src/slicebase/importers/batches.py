@@ -60,9 +60,14 @@ class BatchBuilder:
         self._bytes += size
 
     def postpone(self) -> None:
-        """Takes back the count of a record that becomes a turn later. Then it is counted again."""
+        """Takes back the count of a record of which only later ones say what it is. It is counted again then."""
         self._records -= 1
         self._unsettled -= 1
+
+    def late_other(self, kind: str) -> None:
+        """Counts a record that was postponed and is known not to be a turn."""
+        self.record()
+        self.other(kind)
 
     def other(self, kind: str) -> None:
         """Counts a record that is known not to be a turn."""
@@ -125,10 +130,9 @@ class BatchBuilder:
         """
         yield from self.flush()
         for session in sessions or tuple(self._sent):
-            sent = self._sent.pop(session, None)
-            if sent is not None and sent != (known := self._described(session)):
+            sent, known = self._sent.pop(session, None), self._described(session)
+            if sent is not None and sent != known:
                 yield Batch(known, unnamed=session in self.unnamed)
-            self._sent.pop(session, None)
             self._titles.pop(session, None)
             self._facts.pop(session, None)
 
@@ -148,14 +152,14 @@ class BatchBuilder:
         yield whole
 
     def _batch(self, session: str | None, turns: list[Turn]) -> Batch:
+        if session is not None:
+            self._sent[session] = self._described(session)
         return Batch(
-            session=None if session is None else self._described(session),
+            session=None if session is None else self._sent[session],
             turns=tuple(turns),
             unnamed=session in self.unnamed,
             assumed=frozenset(self._assumed),
         )
 
     def _described(self, session: str) -> Session:
-        known = Session(session, self.format, self._titles.get(session), dict(self._facts.get(session, {})))
-        self._sent[session] = known
-        return known
+        return Session(session, self.format, self._titles.get(session), dict(self._facts.get(session, {})))

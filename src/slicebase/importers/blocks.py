@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from slicebase.core.hashing import canonical, digest
 from slicebase.errors import SlicebaseError
-from slicebase.graph.turn import Part, Role
+from slicebase.graph.turn import SPOKEN, Part, Role
 from slicebase.importers.json_stream import too_deep, too_many_values
 
 Flag = Callable[[str, str], None]  # takes a code of `REASONS` and a detail
@@ -39,6 +39,10 @@ ROLES_BY_NAME: Final[dict[str, Role]] = {
 }
 
 
+def no_flag(_reason: str, _detail: str) -> None:
+    """Takes the flags of content that is compared, and not kept."""
+
+
 def parts_of(content: Any, flag: Flag) -> list[Part]:
     """Returns the parts of a message's content: text, one block, or a list of blocks and texts."""
     if isinstance(content, list):
@@ -62,10 +66,10 @@ def _parts_of_block(block: Any, flag: Flag) -> list[Part]:
 
 
 def unknown(block: Any, flag: Flag) -> list[Part]:
-    """Returns content of an unknown type as its JSON text, and flags it."""
+    """Returns content of an unknown type as text, which is its JSON unless it is a text, and flags it."""
     kind = block.get("type", "an object without a type") if isinstance(block, dict) else type(block).__name__
     flag("unknown-content", str(kind))
-    return [Part("text", text=canonical(block).decode())]
+    return [Part("text", text=as_text(block))]
 
 
 def text_parts(text: Any, kind: str = "text") -> list[Part]:
@@ -138,6 +142,11 @@ def marked(parts: tuple[Part, ...], **marks: bool) -> tuple[Part, ...]:
     """Returns the parts with the marks (hidden, error, summary) that are true."""
     wanted = {name: True for name, is_so in marks.items() if is_so}
     return tuple(replace(part, **wanted) for part in parts) if wanted else parts
+
+
+def spoken_by(speaker: str | None, part: Part) -> Part:
+    """Returns a part with the name of who speaks, if it is one that is spoken."""
+    return replace(part, name=speaker) if speaker and part.type in SPOKEN else part
 
 
 def only_results(parts: Iterable[Part]) -> bool:

@@ -25,9 +25,10 @@ from slicebase.importers.blocks import (
 )
 from slicebase.importers.elements import json_records
 from slicebase.importers.json_stream import RecordLine
+from slicebase.importers.silence import holds_text, without_turn
 from slicebase.importers.thread import Fault, NonTurn, SourceRecord, Thread, TurnDraft, read_sessions
 from slicebase.importers.times import SourceClock, moment
-from slicebase.importers.values import Batch, Format, ImportSource, Options, Read
+from slicebase.importers.values import Batch, Format, Head, ImportSource, Options, Read
 
 NAME: Final = "chatgpt"
 
@@ -35,8 +36,8 @@ NAME: Final = "chatgpt"
 _HASHED: Final = ("id", "author", "recipient", "content", "create_time")
 
 
-def sniff(head: bytes, _name: str) -> bool:
-    return b'"mapping"' in head and (b'"children"' in head or b'"parent"' in head)
+def sniff(head: Head) -> bool:
+    return any(_is_tree(each) for value in head.records for _, each, _ in _conversations(value, ""))
 
 
 def start(options: Options) -> Read:
@@ -50,6 +51,11 @@ def _is_conversation(value: Any) -> bool:
     return isinstance(value, dict) and isinstance(value.get("mapping"), dict)
 
 
+def _is_tree(value: Any) -> bool:
+    nodes = value["mapping"].values() if _is_conversation(value) else ()
+    return any(isinstance(node, dict) and node.keys() & {"children", "parent"} for node in nodes)
+
+
 def _read(source: ImportSource, options: Options) -> Iterator[Batch]:
     builder = BatchBuilder(NAME)
 
@@ -61,15 +67,15 @@ def _read(source: ImportSource, options: Options) -> Iterator[Batch]:
     yield from builder.close()
 
 
-def _conversations(value: SourceRecord, where: str) -> Iterator[tuple[str | None, SourceRecord, str]]:
+def _conversations(value: SourceRecord, where: str) -> Iterator[tuple[str | None, Any, str]]:
     """Yields the value if it is a conversation, else the conversations one level down, by name or in a list."""
     inner = value.get("conversations")
     if _is_conversation(value):
         yield None, value, where
     elif isinstance(inner, list):
         for number, each in enumerate(inner):
-            yield None, each if isinstance(each, dict) else {}, f"{where}.conversations[{number}]"
-    elif value and all(_is_conversation(each) for each in value.values()):
+            yield None, each, f"{where}.conversations[{number}]"
+    elif any(map(_is_conversation, value.values())):
         for name, each in value.items():
             yield name, each, f"{where}.{name}"
     else:
@@ -77,11 +83,11 @@ def _conversations(value: SourceRecord, where: str) -> Iterator[tuple[str | None
 
 
 def _conversation(
-    builder: BatchBuilder, conversation: SourceRecord, names: tuple[str | None, str], where: str, size: int
+    builder: BatchBuilder, conversation: Any, names: tuple[str | None, str], where: str, size: int
 ) -> Iterator[Batch]:
     if not _is_conversation(conversation):
         builder.record()
-        builder.skip("unknown-record", where, "a conversation without a mapping", lost=bool(conversation))
+        builder.skip("unknown-record", where, "a conversation without a mapping", lost=holds_text(conversation))
         return
     mapping = conversation["mapping"]
     stated = as_name(conversation.get("conversation_id")) or as_name(conversation.get("id")) or names[0]
@@ -157,7 +163,7 @@ def _ordered(mapping: SourceRecord, parents: dict[str, str | None]) -> Iterator[
 def _build(node: SourceRecord, flag: Flag) -> TurnDraft | NonTurn | Fault:
     message = node.get("message")
     if message is None:
-        return NonTurn("empty node", node["id"], node["parent"])
+        return without_turn("empty node", node, source_id=node["id"], parent=node["parent"])
     author = message.get("author") if isinstance(message, dict) else None
     if not isinstance(author, dict) or not isinstance(message.get("content"), dict):
         return Fault("no-message", "", node["id"], node["parent"])

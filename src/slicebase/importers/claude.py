@@ -12,9 +12,10 @@ from slicebase.importers.batches import BatchBuilder
 from slicebase.importers.blocks import ROLES_BY_NAME, Flag, as_name, as_objects, parts_of, pointer, text_parts
 from slicebase.importers.elements import json_records
 from slicebase.importers.json_stream import RecordLine, without
+from slicebase.importers.silence import holds_text
 from slicebase.importers.thread import LAST, Fault, NonTurn, SourceRecord, Thread, TurnDraft, read_sessions
 from slicebase.importers.times import SourceClock, moment
-from slicebase.importers.values import Batch, Format, ImportSource, Options, Read
+from slicebase.importers.values import Batch, Format, Head, ImportSource, Options, Read
 
 NAME: Final = "claude"
 
@@ -25,8 +26,8 @@ ESSENCE: Final = without(
 NO_PARENT: Final = "00000000-0000-4000-8000-000000000000"  # the parent of a first message
 
 
-def sniff(head: bytes, _name: str) -> bool:
-    return b'"chat_messages"' in head
+def sniff(head: Head) -> bool:
+    return any(map(_is_conversation, head.records))
 
 
 def start(options: Options) -> Read:
@@ -46,7 +47,7 @@ def _read(source: ImportSource, options: Options) -> Iterator[Batch]:
     def conversation(value: SourceRecord, line: RecordLine) -> Iterator[Batch]:
         if not _is_conversation(value):
             builder.record()
-            builder.skip("unknown-record", line.where, "a conversation without messages", lost=bool(value))
+            builder.skip("unknown-record", line.where, "a conversation without messages", lost=holds_text(value))
             return
         yield from _conversation(builder, value, options.session or source.stem, line)
 
@@ -83,7 +84,7 @@ def _describe(builder: BatchBuilder, thread: Thread, value: SourceRecord) -> Non
 def _build(message: SourceRecord, flag: Flag) -> TurnDraft | NonTurn | Fault:
     own, parent = message.get("uuid"), _parent(message)
     if not message.keys() & {"content", "text", "attachments", "files"}:
-        return Fault("no-message", "", own, None if parent is LAST else parent)
+        return Fault("no-message", "", own, None if parent is LAST else parent, lost=holds_text(message))
     role = ROLES_BY_NAME.get(str(message.get("sender")))
     if role is None:
         flag("unknown-role", str(message.get("sender")))

@@ -17,44 +17,57 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from slicebase.graph.turn import Part
+from slicebase.graph.turn import Edge, Part
 from slicebase.importers.batches import BatchBuilder, BuilderState
 from slicebase.importers.blocks import Flag, as_name
 from slicebase.importers.boundaries import Boundaries, BoundaryState
 from slicebase.importers.claude_records import (
     BOUNDARY,
     NO_TURNS,
+    SILENT,
+    agent_of,
     content_of,
     essence,
+    is_aside,
     is_record,
-    message_of_agent,
     other_kind,
+    record_inside,
 )
-from slicebase.importers.elements import first_values, json_records
+from slicebase.importers.elements import json_records
 from slicebase.importers.json_stream import RecordLine, json_lines
 from slicebase.importers.parents import LinksState, ParentLinks
-from slicebase.importers.queued import MessageQueue, QueueState
-from slicebase.importers.subagents import SUBAGENT, Agents, prompt_key
-from slicebase.importers.thread import LAST, Fault, NonTurn, SourceRecord, Thread, ThreadState, TurnDraft, read_records
+from slicebase.importers.queued import Departure, MessageQueue, QueueState
+from slicebase.importers.silence import holds_text, settle, without_turn
+from slicebase.importers.subagents import SUBAGENT, AgentCalls, Agents, agent_key, base_of
+from slicebase.importers.thread import (
+    LAST,
+    Admitted,
+    Fault,
+    NonTurn,
+    SourceRecord,
+    Thread,
+    ThreadState,
+    TurnDraft,
+    read_records,
+)
 from slicebase.importers.times import SourceClock, start_of
-from slicebase.importers.values import Batch, Format, ImportSource, KnownAgents, Options, Read, StarterKey
+from slicebase.importers.titles import Titles, TitleState
+from slicebase.importers.values import Batch, Format, Head, ImportSource, KnownAgents, Options, Read, StarterKey
 
 NAME: Final = "claude-code"
 
-# The fields with titles, by record type; the first types have precedence.
-TITLES: Final = {"custom-title": "customTitle", "ai-title": "aiTitle", "summary": "summary"}
-AGENT_TOOLS: Final = frozenset({"Agent", "Task"})
 FACTS: Final = {"cwd": "cwd", "gitBranch": "git_branch", "version": "version", "agentId": "agent"}
 
 
-def sniff(head: bytes, name: str) -> bool:
-    return any(map(is_record, first_values(head, name, 20)))
+def sniff(head: Head) -> bool:
+    return any(map(is_record, head.records))
 
 
 def start(options: Options) -> Read:
     def read(source: ImportSource) -> Iterator[Batch]:
         transcript = Transcript(source.name, options)
         yield from transcript.read(source.chunks)
+        yield from transcript.settle(is_growing=source.is_growing)
         yield from transcript.finish()
 
     return read
@@ -76,11 +89,10 @@ class TranscriptState(Struct):
     threads: dict[str, ThreadState]
     chains: dict[str, str]
     calls: dict[str, str]
-    summaries: dict[str, str]
-    weights: dict[str, int]
     builder: BuilderState
-    agents: KnownAgents
+    titles: TitleState
     boundaries: BoundaryState
+    agents: KnownAgents
     prompts: dict[str, tuple[StarterKey, str]]
     queues: dict[str, QueueState]
 
@@ -93,35 +105,21 @@ class Transcript:
         self.session = options.session or ImportSource(name, ()).stem  # for records that name none
         self.clock = SourceClock()
         self.builder = BatchBuilder(NAME)
-        if state is None:
-            self.agents = Agents()
-            self.lines = 0
-            self.links = ParentLinks()
-            self.ids: dict[str, str] = {}
-            self.threads: dict[str, Thread] = {}
-            self.chains: dict[str, str] = {}  # sidechain records without an agent's id: the first of their chain
-            self.calls: dict[str, str] = {}  # tool calls without a result yet, with their turns
-            self.summaries: dict[str, str] = {}  # by leaf
-            self.weights: dict[str, int] = {}  # the precedence of each session's title
-            self.boundaries = Boundaries(self.links)
-            self.prompts: dict[str, tuple[StarterKey, str]] = {}  # of calls that start an agent whose id is not known
-            self.queues: dict[str, MessageQueue] = {}  # by session
-        else:
-            self._restore(state)
-
-    def _restore(self, state: TranscriptState) -> None:
-        self.agents = Agents(state.agents)
-        self.lines, self.clock.now = state.lines, state.now
-        self.links = ParentLinks(state.links)
-        self.builder.restore(state.builder)
-        self.ids, self.chains, self.calls = state.ids, state.chains, state.calls
-        self.summaries, self.weights = state.summaries, state.weights
-        self.boundaries = Boundaries(self.links, state.boundaries)
-        self.prompts = state.prompts
-        self.queues = {session: MessageQueue(queue) for session, queue in state.queues.items()}
-        self.threads = {}
-        for session, known in state.threads.items():
-            self._thread(session).restore(known)
+        self.threads: dict[str, Thread] = {}
+        self.lines = state.lines if state else 0
+        self.links = ParentLinks(state.links if state else None)
+        self.ids = state.ids if state else {}
+        self.chains = state.chains if state else {}  # sidechain records without an agent's id: the first of their chain
+        self.calls = state.calls if state else {}  # tool calls without a result yet, with their turns
+        self.titles = Titles(self.builder, state.titles if state else None)
+        self.boundaries = Boundaries(self.links, state.boundaries if state else None)
+        self.agents = AgentCalls(Agents(state.agents if state else None), state.prompts if state else None)
+        self.queues = {session: MessageQueue(queue) for session, queue in (state.queues if state else {}).items()}
+        if state is not None:
+            self.clock.now = state.now
+            self.builder.restore(state.builder)
+            for session, known in state.threads.items():
+                self._thread(session).restore(known)
 
     @property
     def state(self) -> TranscriptState:
@@ -134,12 +132,11 @@ class Transcript:
             threads={session: thread.state for session, thread in self.threads.items()},
             chains=self.chains,
             calls=self.calls,
-            summaries=self.summaries,
-            weights=self.weights,
             builder=self.builder.state,
-            agents=self.agents.known,
+            titles=self.titles.state,
             boundaries=self.boundaries.state,
-            prompts=self.prompts,
+            agents=self.agents.agents.known,
+            prompts=self.agents.prompts,
             queues={session: queue.state for session, queue in self.queues.items()},
         )
 
@@ -154,29 +151,42 @@ class Transcript:
 
     def flush(self) -> Iterator[Batch]:
         """Yields what was read and is not in a batch yet. After it, the state can be saved."""
-        for thread in self._threads_with_turns():
-            self.builder.facts(thread.session)["shown_last"] = thread.last
+        for session, last in self._lasts().items():
+            self.builder.facts(session)["shown_last"] = last
         yield from self.builder.flush()
 
-    def finish(self, *, is_growing: bool = False) -> Iterator[Batch]:
+    def settle(self, *, is_growing: bool) -> Iterator[Batch]:
+        """Decides, at the end of the file, what later lines could have decided.
+
+        A message that left the queue is a turn now if the model had nothing else to wait for, and a call that has no
+        result is known by its prompt. In a file that grows, a record that decides it may be the next.
+        """
+        is_open = bool(self.agents.prompts)
+        for session, queue in self.queues.items():
+            departed = queue.take()
+            if is_growing or queue.has_open_calls:
+                self._count(departed)
+                is_open = is_open or bool(departed)
+            else:
+                yield from self._deliver(self._thread(session), departed, LAST, self.name)
+        if not is_growing:
+            self._link(self.agents.end())
+        elif is_open:
+            yield Batch(None, is_open=True)
+
+    def finish(self) -> Iterator[Batch]:
         """Yields the last batches, with the facts that are known only at the end of the file."""
-        for session in () if is_growing else tuple(self.queues):
-            yield from self._deliver(self._thread(session), LAST, self.name)
-        for call in () if is_growing else tuple(self.prompts):
-            self._started(*self.prompts.pop(call))
-        threads = self._threads_with_turns()
-        for thread in threads:
-            self.builder.facts(thread.session)["shown_last"] = thread.last
-            if thread.last in self.summaries:
-                self._title(thread.session, "summary", self.summaries.pop(thread.last))
-        if self.summaries and threads:  # their leaves are not the last turns of this file
-            self.builder.facts(threads[0].session)["summaries"] = self.summaries
+        lasts = self._lasts()
+        for session, last in lasts.items():
+            self.builder.facts(session)["shown_last"] = last
+        self.titles.end(lasts)
         yield from self.builder.close()
-        if any(known := self.agents.known):
+        if any(known := self.agents.agents.known):
             yield Batch(None, agents=known)
 
-    def _threads_with_turns(self) -> list[Thread]:
-        return [thread for thread in self.threads.values() if thread.last is not None]
+    def _lasts(self) -> dict[str, str]:
+        """Returns the last turn of each session that has one."""
+        return {session: thread.last for session, thread in self.threads.items() if thread.last is not None}
 
     def _counted(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
         for chunk in chunks:
@@ -194,32 +204,36 @@ class Transcript:
 
     def _read_other(self, record: SourceRecord, where: str) -> Iterator[Batch]:
         """Reads a record that is not a turn itself; the progress of a subagent contains one."""
-        self._read_metadata(record)
+        self.titles.read(record, as_name(record.get("sessionId")) or self.session)
+        self._read_progress(record)
         thread = self._thread(self._session_of(record))
-        other = NonTurn(other_kind(record), record.get("uuid"), record.get("parentUuid"))
-        inner = message_of_agent(record)
+        own, parent = record.get("uuid"), record.get("parentUuid")
+        inner = record_inside(record)
         if inner is None:
-            thread.add_non_turn(other)
-        else:
-            thread.bridge(other)
-            yield from self._admit(inner, where)
+            settle(thread, without_turn(other_kind(record), record, SILENT, source_id=own, parent=parent), where)
+            return
+        if inner.get("uuid") != own:
+            thread.bridge(NonTurn(other_kind(record), own, parent))
+        yield from self._admit(inner, where)
 
     def _admit(self, record: SourceRecord, where: str) -> Iterator[Batch]:
         thread = self._thread(self._session_of(record))
-        drafts: list[tuple[SourceRecord, TurnDraft]] = []
-
-        def build(repaired: SourceRecord, flag: Flag) -> TurnDraft | NonTurn | Fault:
-            drafted = self._drafted(thread, repaired, flag, where)
-            if isinstance(drafted, TurnDraft):
-                drafts.append((repaired, drafted))
-            return drafted
-
-        if record.get("type") == "assistant" or record.get("subtype") == BOUNDARY:
-            record = yield from self._after_queue(thread, record, where)
+        if record.get("isSidechain") is not True and thread.id_of(record.get("uuid")) not in self.links:
+            read = self._queue(thread.session).read(record)
+            self._count([read.found] if read.found else [])
+            if read.is_copy:
+                thread.add_non_turn(NonTurn("attachment/queued_command", record.get("uuid"), record.get("parentUuid")))
+                return
+            if read.is_next:
+                record = yield from self._after_queue(thread, record, where)
         before = thread.last
-        yield from thread.admit(record, where, essence, build)
-        for repaired, draft in drafts:
-            self._remember(thread, repaired, draft, before=before)
+        admitted = yield from thread.admit(
+            record, where, essence, lambda repaired, flag: self._drafted(thread, repaired, flag, where)
+        )
+        if admitted is not None and admitted.is_new:
+            self._remember(thread, admitted, before)
+        if is_aside(record):
+            thread.last = before
 
     def _drafted(self, thread: Thread, record: SourceRecord, flag: Flag, where: str) -> TurnDraft | NonTurn | Fault:
         content = content_of(record, flag)
@@ -230,16 +244,16 @@ class Transcript:
             kind = record.get("type")
             if kind in ("user", "assistant"):
                 return Fault("no-message", source_id=own, parent=parent)
-            lost = "message" in record or "content" in record
-            return Fault("unknown-record", str(kind), own, parent, lost=lost)
+            return Fault("unknown-record", str(kind), own, parent, lost=holds_text(record))
         if not as_name(record.get("sessionId")):
             self.builder.note("no-session", where)
             if thread.last is None:
                 self.builder.unnamed.add(thread.session)
         role, parts = content
-        is_assumed = "parentUuid" not in record and record.get("isSidechain") is True
+        is_assumed = "parentUuid" not in record and record.get("isSidechain") is True and not is_aside(record)
         above: Any = LAST if is_assumed else self._above(thread, record, where)
-        references = self._references(record, parts)
+        named = thread.last if is_aside(record) else as_name(record.get("sourceToolAssistantUUID"))
+        references = (named,) if named and not self._called_in(parts) else ()
         return TurnDraft(role, parts, own, above, references, record.get("timestamp"), is_assumed=is_assumed)
 
     def _above(self, thread: Thread, record: SourceRecord, where: str) -> str | None:
@@ -247,44 +261,41 @@ class Transcript:
         stated = record.get("parentUuid") or self._logical_parent(thread, record, where)
         parent = self.links.resolve(thread.id_of(stated))
         followed = self.boundaries.follow(parent)
-        if followed == parent or record.get("subtype") == BOUNDARY:
+        is_summary = record.get("isCompactSummary") is True  # which itself is a child of a boundary
+        if followed == parent or is_summary or thread.id_of(record.get("uuid")) in self.links:
             return stated
         self.builder.note("compacted-parent", where, str(stated))
         return followed
 
     def _logical_parent(self, thread: Thread, record: SourceRecord, where: str) -> str | None:
+        """Returns the parent of a record that names none; for a part of a compaction, the last turn (ruling 18)."""
         logical = thread.id_of(record.get("logicalParentUuid"))
-        is_known = self.links.resolve(logical) in self.links if logical else record.get("subtype") != BOUNDARY
+        is_compaction = record.get("subtype") == BOUNDARY or record.get("isCompactSummary") is True
+        is_known = self.links.resolve(logical) in self.links if logical else not is_compaction
         if is_known or (logical is None and thread.last is None):
             return logical
         self.builder.note("logical-parent", where, logical or "")
         return thread.last
 
-    def _references(self, record: SourceRecord, parts: tuple[Part, ...]) -> tuple[str, ...]:
-        """Returns the turn of the call, if only the record itself names it."""
-        named = as_name(record.get("sourceToolAssistantUUID"))
-        ids = [part.call_id for part in parts if part.type == "tool_result" and part.call_id in self.calls]
-        calls = [self.calls[call] for call in ids]
-        self._started_by_result(record, calls or ([named] if named else []), ids)
-        return (named,) if named and not calls else ()
+    def _called_in(self, parts: tuple[Part, ...]) -> dict[str, str]:
+        """Returns the calls whose results are in these parts, with their turns."""
+        ids = (part.call_id for part in parts if part.type == "tool_result")
+        return {call: self.calls[call] for call in ids if call in self.calls}
 
-    def _remember(self, thread: Thread, record: SourceRecord, draft: TurnDraft, *, before: str | None) -> None:
-        turn, is_first = thread.last or "", before is None
+    def _remember(self, thread: Thread, admitted: Admitted, before: str | None) -> None:
+        turn, record, draft, answered, _ = admitted
         facts = self.builder.facts(thread.session)
         for field, fact in FACTS.items():
             if fact not in facts and as_name(record.get(field)):
                 facts[fact] = record[field]
         logical = self.links.resolve(thread.id_of(record.get("logicalParentUuid")))
         self.boundaries.add(record, turn, before, logical)
-        if record.get("type") in ("user", "attachment") and thread.session in self.queues:
-            for _ in range(self.queues[thread.session].arrived(draft.parts)):
-                self.builder.record()
-                self.builder.other("queue-operation/remove")
-        if is_first and not draft.parent and record.get("isSidechain") is True:
-            self._root(record, draft, turn)
-        for part in draft.parts:
-            if part.type == "tool_call" and part.name in AGENT_TOOLS and isinstance(part.arguments, dict):
-                self.prompts[part.call_id or turn] = prompt_key(self._base(record), part.arguments.get("prompt")), turn
+        if before is None and not draft.parent and record.get("isSidechain") is True:
+            self._link(self.agents.agents.root(self._keys(record, draft), turn))
+        self.agents.called(draft.parts, self._base(record), turn)
+        named = as_name(record.get("sourceToolAssistantUUID"))
+        turns = list(answered.values()) or ([named] if named else [])
+        self._link(self.agents.returned(record.get("toolUseResult"), answered, turns, self._base(record)))
 
     # Sessions
 
@@ -313,80 +324,64 @@ class Transcript:
             self.chains[own] = chain
         return chain
 
-    def _base(self, record: SourceRecord) -> str:
-        return (as_name(record.get("sessionId")) or self.session).partition(SUBAGENT)[0]
-
     # Agents
 
-    def _root(self, record: SourceRecord, draft: TurnDraft, turn: str) -> None:
-        base = self._base(record)
-        agent = as_name(record.get("agentId"))
-        keys: list[StarterKey] = [("agent", base, agent)] if agent else []
-        keys += [("run", base, folder) for folder in self.name.split("/")[:-1] if folder.startswith("wf_")]
-        keys += [prompt_key(base, part.text) for part in draft.parts[:1] if part.text]
-        for edge in self.agents.root(keys, turn):
-            self.builder.link(edge)
+    def _base(self, record: SourceRecord) -> str:
+        return base_of(as_name(record.get("sessionId")) or self.session)
 
-    def _started(self, key: StarterKey, turn: str) -> None:
-        for edge in self.agents.started(key, turn):
-            self.builder.link(edge)
+    def _keys(self, record: SourceRecord, draft: TurnDraft) -> list[StarterKey]:
+        """Returns the keys under which the turn that started an agent may be known, most reliable first."""
+        base, agent = self._base(record), as_name(record.get("agentId"))
+        keys = [agent_key("agent", base, agent)] if agent else []
+        keys += [agent_key("run", base, folder) for folder in self.name.split("/")[:-1] if folder.startswith("wf_")]
+        return keys + [agent_key("prompt", base, part.text) for part in draft.parts[:1] if part.text]
 
-    def _started_by_result(self, record: SourceRecord, turns: list[str], calls: list[str]) -> None:
-        """Links an agent to its call by the id in the result; where the result has none, by the prompt."""
-        result = record.get("toolUseResult")
-        prompts = [self.prompts.pop(call) for call in calls if call in self.prompts]
-        for field, kind in (("agentId", "agent"), ("runId", "run")):
-            name = as_name(result.get(field)) if isinstance(result, dict) else None
-            if name is not None and turns:
-                self._started((kind, self._base(record), name), turns[0])
-                prompts = []
-        for key, turn in prompts:
-            self._started(key, turn)
+    def _read_progress(self, record: SourceRecord) -> None:
+        agent, call = agent_of(record), as_name(record.get("parentToolUseID"))
+        if agent and call in self.calls:
+            self._link(self.agents.progressed(agent, call, self.calls[call], self._base(record)))
+
+    def _link(self, edges: Iterable[Edge]) -> None:
+        for edge in edges:
+            self.builder.link(edge)
 
     # The queue
 
+    def _queue(self, session: str) -> MessageQueue:
+        return self.queues.setdefault(session, MessageQueue())
+
     def _queue_operation(self, record: SourceRecord) -> None:
         session = self._session_of(record)
-        queue = self.queues.setdefault(session, MessageQueue())
-        if queue.operate(record.get("operation"), record.get("content"), record.get("timestamp")):
+        operation = record.get("operation")
+        if self._queue(session).operate(operation, record.get("content"), record.get("timestamp")):
             self.builder.postpone()
         else:
             self._thread(session).add_non_turn(NonTurn(other_kind(record)))
 
     def _after_queue(self, thread: Thread, record: SourceRecord, where: str) -> Generator[Batch, None, SourceRecord]:
         """Adds the messages that the model got from the queue before this record, between it and its parent."""
-        if thread.session not in self.queues or not self.queues[thread.session].state.held:
+        departed = self._queue(thread.session).take()
+        if not any(each.message for each in departed):
+            self._count(departed)
             return record
-        yield from self._deliver(thread, self._above(thread, record, where), where)
+        yield from self._deliver(thread, departed, self._above(thread, record, where), where)
         return {**record, "parentUuid": thread.last}
 
-    def _deliver(self, thread: Thread, parent: Any, where: str) -> Iterator[Batch]:
-        for message in self.queues[thread.session].take():
-            source = f"queued {message.time} {message.hash}"
-            draft = TurnDraft(message.role, message.parts, source, parent, time=message.time)
+    def _deliver(self, thread: Thread, departed: list[Departure], parent: Any, where: str) -> Iterator[Batch]:
+        """Makes turns of messages that left the queue and are in no record."""
+        for each in departed:
+            if each.message is None:  # queued in another file
+                self._count([each])
+                continue
+            message = each.message
+            draft = TurnDraft(message.role, message.parts, each.source_id, parent, time=each.time)
             yield from thread.add_turn(draft, message.hash, where)
             parent = LAST
 
-    # Records that are not turns
-
-    def _read_metadata(self, record: SourceRecord) -> None:
-        kind = record["type"]
-        title = as_name(record.get(TITLES[kind])) if kind in TITLES else None
-        if kind == "summary" and title:
-            self.summaries[str(record.get("leafUuid")).lower()] = title
-        elif title:
-            self._title(as_name(record.get("sessionId")) or self.session, kind, title)
-        elif kind == "progress" and isinstance(data := record.get("data"), dict):
-            agent, call = as_name(data.get("agentId")), as_name(record.get("parentToolUseID"))
-            if agent and call in self.calls:
-                self.prompts.pop(call, None)
-                self._started(("agent", self._base(record), agent), self.calls[call])
-
-    def _title(self, session: str, kind: str, title: str) -> None:
-        weight = list(TITLES).index(kind)
-        if weight <= self.weights.get(session, weight):
-            self.weights[session] = weight
-            self.builder.title(session, title)
+    def _count(self, departed: list[Departure]) -> None:
+        """Counts records that say that a message left the queue, which has a record of its own, or did not arrive."""
+        for each in departed:
+            self.builder.late_other(f"queue-operation/{each.operation}")
 
 
 def _time_of(line: RecordLine) -> Any:

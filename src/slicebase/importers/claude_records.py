@@ -2,11 +2,12 @@
 
 from typing import Any, Final
 
-from slicebase.graph.turn import Part
 from slicebase.importers.attachments import attachment_content
 from slicebase.importers.blocks import Content, Flag, as_name, as_objects, marked, only_results, parts_of, text_parts
-from slicebase.importers.thread import SourceRecord
+from slicebase.importers.silence import without_turn
+from slicebase.importers.thread import NonTurn, SourceRecord
 
+# Records that are not turns themselves. Some of them contain one.
 NO_TURNS: Final = frozenset(
     {
         "agent-name", "agent-setting", "ai-title", "attribution-snapshot", "bridge-session", "content-replacement",
@@ -15,11 +16,19 @@ NO_TURNS: Final = frozenset(
         "worktree-state",
     }
 )  # fmt: skip
-SILENT_SYSTEM: Final = frozenset({"api_error", "api_metrics", "bridge_status", "stop_hook_summary", "turn_duration"})
+# Those that no model saw: what the client keeps for itself, and shows while a tool runs.
+SILENT: Final = (NO_TURNS - {"progress", "content-replacement"}) | {
+    "queue-operation/dequeue", "queue-operation/enqueue", "queue-operation/popAll", "queue-operation/remove",
+    "progress/bash_progress", "progress/hook_progress", "progress/mcp_progress", "progress/powershell_progress",
+    "progress/query_update", "progress/search_results_received", "progress/waiting_for_task",
+    "system/api_error", "system/api_metrics", "system/bridge_status", "system/stop_hook_summary",
+    "system/turn_duration",
+}  # fmt: skip
 BOUNDARY: Final = "compact_boundary"
 _HOOK_CONTEXT: Final = "saved_hook_context"
 _MESSAGES: Final = ("user", "assistant")
 _KINDS: Final = (*_MESSAGES, "system", "attachment", _HOOK_CONTEXT)
+_REPLACEMENT: Final = "content-replacement"
 _MARKS: Final = frozenset({"sessionId", "uuid", "messageId", "leafUuid", "agentId"})
 # What a client types for the user, or writes about a command: `<command-name>`, `<local-command-stdout>`.
 _COMMANDS: Final = ("<command-", "<local-command-")
@@ -40,7 +49,8 @@ def is_record(value: Any) -> bool:
 # The fields that say what a record is. All others differ between a record and its copy (ruling 15): in a resumed or
 # forked session, by another version of the client, or in the progress of a subagent that has a file, too.
 _IDENTITY: Final[tuple[str, ...]] = (
-    "type", "subtype", "content", "attachment", "planContent", "isMeta", "isCompactSummary", "isApiErrorMessage",
+    "type", "subtype", "content", "attachment", "planContent", "replacements", "isMeta", "isCompactSummary",
+    "isApiErrorMessage",
 )  # fmt: skip
 
 
@@ -85,10 +95,12 @@ def content_of(record: SourceRecord, flag: Flag) -> Content | str | None:
     if kind in _MESSAGES:
         return _message(record, kind, flag)
     if kind == "system":
-        return _system(record)
+        return _system(record, flag)
     if kind == _HOOK_CONTEXT:
         parts = marked(tuple(parts_of(record.get("content"), flag)), hidden=True)
         return ("system", parts) if parts else kind
+    if kind == _REPLACEMENT:
+        return _replacements(record)
     return attachment_content(record.get("attachment"), flag) if kind == "attachment" else None
 
 
@@ -108,22 +120,65 @@ def _message(record: SourceRecord, kind: str, flag: Flag) -> Content | None:
     return "tool" if only_results(parts) else "user", parts
 
 
-def _system(record: SourceRecord) -> Content | str:
-    subtype = as_name(record.get("subtype")) or "-"
-    content = record.get("content")
-    if subtype in SILENT_SYSTEM or not isinstance(content, str) or not content:
-        return f"system/{subtype}"
-    return "system", marked((Part("text", text=content),), hidden=record.get("isMeta") is True)
+def _system(record: SourceRecord, flag: Flag) -> Content | str | None:
+    kind = f"system/{as_name(record.get('subtype')) or '-'}"
+    parts = () if kind in SILENT else tuple(parts_of(record.get("content"), flag))
+    if parts:
+        return "system", marked(parts, hidden=record.get("isMeta") is True)
+    return kind if isinstance(without_turn(kind, record, SILENT), NonTurn) else None
+
+
+def _replacements(record: SourceRecord) -> Content | str:
+    """Reads what the model saw from then on instead of long results."""
+    given = as_objects(record.get("replacements"))
+    parts = [part for each in given for part in text_parts(each.get("replacement"))]
+    return ("system", marked(tuple(parts), hidden=True)) if parts else _REPLACEMENT
 
 
 def is_command(record: SourceRecord) -> bool:
     """Returns whether a record is about a command of the client, and no message of a person or a model."""
     if record.get("isMeta") is True or record.get("type") in ("system", "attachment"):
         return True
-    message = record.get("message")
-    content = message.get("content") if isinstance(message, dict) else None
+    content = _content(record)
     texts = [content] if isinstance(content, str) else [block.get("text") for block in as_objects(content)]
     return record.get("type") == "user" and any(str(text).lstrip().startswith(_COMMANDS) for text in texts)
+
+
+def is_prompt(record: SourceRecord) -> bool:
+    """Returns whether a record is what a user wrote, or a command: no result, no summary, nothing of the client."""
+    if record.get("type") != "user" or record.get("isMeta") is True or record.get("isCompactSummary") is True:
+        return False
+    content = _content(record)
+    return isinstance(content, str) or any(block.get("type") != "tool_result" for block in as_objects(content))
+
+
+# The calls of an answer
+
+
+def answer_of(record: SourceRecord) -> str | None:
+    """Returns the id of the answer that a record is a block of."""
+    message = record.get("message")
+    return as_name(message.get("id")) if isinstance(message, dict) else None
+
+
+def call_ids(record: SourceRecord) -> list[str]:
+    """Returns the ids of the calls in a record."""
+    return _ids(record, "tool_use", "id")
+
+
+def result_ids(record: SourceRecord) -> list[str]:
+    """Returns the ids of the calls whose results are in a record."""
+    return _ids(record, "tool_result", "tool_use_id")
+
+
+def _ids(record: SourceRecord, kind: str, field: str) -> list[str]:
+    blocks = as_objects(_content(record))
+    return [name for block in blocks if block.get("type") == kind and (name := as_name(block.get(field)))]
+
+
+def _content(record: SourceRecord) -> Any:
+    message = record.get("message")
+    return message.get("content") if isinstance(message, dict) else None
 
 
 # Records inside records
@@ -139,15 +194,35 @@ def other_kind(record: SourceRecord) -> str:
 
 
 _OF_SESSION: Final = ("sessionId", "cwd", "gitBranch", "version")
+_OF_AGENTS: Final = ("agent_progress", "skill_progress")
 
 
-def message_of_agent(record: SourceRecord) -> SourceRecord | None:
-    """Returns the record of a subagent inside a record of its progress, as the file of the subagent would have it."""
-    data = record.get("data")
-    if record.get("type") != "progress" or not isinstance(data, dict) or data.get("type") != "agent_progress":
-        return None
-    inner, agent = data.get("message"), as_name(data.get("agentId"))
-    if agent is None or not isinstance(inner, dict) or inner.get("type") not in _MESSAGES:
+def record_inside(record: SourceRecord) -> SourceRecord | None:
+    """Returns the record with a turn that a record contains: of a subagent in its progress, or of replaced results.
+
+    It is as the file of the subagent would have it.
+    """
+    if is_aside(record):
+        return {**record, "isSidechain": as_name(record.get("agentId")) is not None}
+    agent = agent_of(record)
+    inner = record["data"].get("message") if agent else None
+    if not isinstance(inner, dict):
         return None
     shared = {key: record[key] for key in _OF_SESSION if key in record}
-    return {"timestamp": record.get("timestamp"), **inner, **shared, "isSidechain": True, "agentId": agent}
+    inner = {"timestamp": record.get("timestamp"), **inner, **shared}
+    if inner.get("type") == "progress":  # of an agent that the agent started
+        return record_inside(inner)
+    return {**inner, "isSidechain": True, "agentId": agent} if inner.get("type") in _KINDS else None
+
+
+def agent_of(record: SourceRecord) -> str | None:
+    """Returns the agent whose progress a record is. One without an id is named by the call that started it."""
+    data = record.get("data")
+    if record.get("type") != "progress" or not isinstance(data, dict) or data.get("type") not in _OF_AGENTS:
+        return None
+    return as_name(data.get("agentId")) or as_name(record.get("parentToolUseID"))
+
+
+def is_aside(record: SourceRecord) -> bool:
+    """Returns whether a record is a turn beside the others: nothing follows it, and it names no parent."""
+    return record.get("type") == _REPLACEMENT

@@ -1,40 +1,49 @@
 """Codex CLI's rollouts: JSON Lines, in all the forms that Codex has used.
 
 - Current form: `{timestamp, type, payload}`. A `response_item` is a turn. An `event_msg` shows on the screen what a
-  response item says to the model; it is not a turn, unless the rollout has no response items. `compacted` is a turn of
-  the system.
+  response item says to the model; it is a turn only if no item says it. `compacted` is a turn of the system: the
+  summary, and what the history that replaces the compacted turns says for the first time.
 - Older forms: a first line about the session, then bare response items without times; or one JSON object with `session`
   and `items`.
 - Irregular records: bare records with `role` and `message`, function calls and results.
 
 Instructions in records about the session, a turn's context or the world are a turn of the system, each text once. A
-turn follows the one before it; the result of a call names its call.
+turn follows the one before it; the result of a call names its call. The session of a subagent continues the turn whose
+call started it.
 """
 
 from collections.abc import Iterator
-from itertools import chain, islice
 from typing import Any, Final
 
-from slicebase.core.hashing import digest
 from slicebase.graph.turn import Part
 from slicebase.importers.batches import BatchBuilder
-from slicebase.importers.blocks import ROLES_BY_NAME, Content, Flag, as_name, as_text, marked, parts_of, text_parts
-from slicebase.importers.elements import first_values, json_records
+from slicebase.importers.blocks import (
+    ROLES_BY_NAME,
+    Content,
+    Flag,
+    as_name,
+    as_objects,
+    as_text,
+    marked,
+    no_flag,
+    parts_of,
+    text_parts,
+)
+from slicebase.importers.codex_events import ToldTexts, agents_in, event_content, event_kind, is_silent
+from slicebase.importers.elements import json_records
 from slicebase.importers.json_stream import DecodedValue, RecordLine, without
 from slicebase.importers.responses import is_item, item_content
+from slicebase.importers.silence import holds_text, is_text, without_turn
 from slicebase.importers.thread import Fault, NonTurn, SourceRecord, Thread, TurnDraft, read_records
 from slicebase.importers.times import start_of
-from slicebase.importers.values import Batch, Format, ImportSource, Options, Read
+from slicebase.importers.values import Batch, Format, Head, ImportSource, KnownAgents, Options, Read, StarterKey
 
 NAME: Final = "codex"
-ESSENCE: Final = without("ordinal", "cwd", "version", "cli_version")
 
 NO_TURNS: Final = frozenset(
     {"session_meta", "turn_context", "world_state", "inter_agent_communication_metadata", "ghost_snapshot", "state"}
 )
 WRAPPERS: Final = NO_TURNS | {"response_item", "event_msg", "compacted"}
-# Events with the same text as a response item, and the field that holds the text.
-MESSAGES: Final = {"user_message": "message", "agent_message": "message", "agent_reasoning": "text"}
 # The beginnings of texts that Codex itself writes as the user.
 INJECTED_TAGS: Final = (
     "<environment_context>",
@@ -42,9 +51,13 @@ INJECTED_TAGS: Final = (
     "<permissions instructions>",
     "# AGENTS.md instructions",
 )
-FACTS: Final = {"cwd": "cwd", "cli_version": "version", "originator": "originator", "forked_from_id": "forked_from"}
-_LOOK_AHEAD: Final = 200
-# The fields with texts for the model in records that are no turns otherwise, at any depth outside `dynamic_tools`.
+FACTS: Final = {
+    "cwd": "cwd", "cli_version": "version", "originator": "originator", "forked_from_id": "forked_from",
+    "parent_thread_id": "parent_session", "agent_nickname": "agent", "agent_role": "agent_role",
+    "agent_path": "agent_path",
+}  # fmt: skip
+# Fields with texts for the model in records that are no turns otherwise, however short, at any depth outside
+# `dynamic_tools`. Longer texts are told under any name.
 TOLD_FIELDS: Final = frozenset(
     {
         "instructions", "base_instructions", "user_instructions", "developer_instructions", "environments_instructions",
@@ -53,10 +66,9 @@ TOLD_FIELDS: Final = frozenset(
 )  # fmt: skip
 
 
-def sniff(head: bytes, name: str) -> bool:
-    values = first_values(head, name, 20)
-    stem = ImportSource(name, ()).stem
-    return any(map(_is_record, values)) or (stem.startswith("rollout-") and any(map(_is_loose, values)))
+def sniff(head: Head) -> bool:
+    is_rollout = ImportSource(head.name, ()).stem.startswith("rollout-")
+    return any(map(_is_record, head.records)) or (is_rollout and any(map(_is_loose, head.records)))
 
 
 def _is_record(value: Any) -> bool:
@@ -85,6 +97,20 @@ def start(options: Options) -> Read:
 FORMAT: Final = Format(NAME, sniff, start)
 
 
+# What identifies a record
+
+_AROUND: Final = without("ordinal", "cwd", "version", "cli_version")
+
+
+def _essence(record: SourceRecord) -> SourceRecord:
+    """Returns what identifies a record. One about a session, a context or the world is what it tells the model."""
+    kind, payload = as_name(record.get("type")), record.get("payload")
+    if kind in NO_TURNS or _is_old_head(record):
+        return {"type": kind, "told": [*_instructions(payload if isinstance(payload, dict) else record)]}
+    kept = _AROUND(record)
+    return {**kept, "payload": _AROUND(payload)} if isinstance(payload, dict) else kept
+
+
 class _Rollout:
     """The reader of one rollout."""
 
@@ -93,22 +119,31 @@ class _Rollout:
         self.builder = BatchBuilder(NAME)
         self.thread = Thread(self.builder, None, options.session or source.stem)
         self.knows_session = False
-        self.is_mirrored = True
-        self.told: set[str] = set()  # the digests of instructions that were read
+        self.told = ToldTexts()
+        self.first: str | None = None
+        self.calls: dict[str, str] = {}  # the turns of calls
+        self.starters: dict[StarterKey, str] = {}
 
     def read(self) -> Iterator[Batch]:
-        lines = _unfolded(json_records(self.source, _is_record))
-        ahead = list(islice(lines, _LOOK_AHEAD))
-        self.is_mirrored = any(_kind(line) == "response_item" for line in ahead)
-        self.thread.clock.now, lines = start_of(chain(ahead, lines), _time_of)
+        lines = self.told.following(_unfolded(json_records(self.source, _is_record)))
+        self.thread.clock.now, lines = start_of(lines, _time_of)
         yield from read_records(self.builder, lines, self._record)
+        facts, own = self.builder.facts(self.thread.session), self.thread.session
+        is_agent = "parent_session" in facts
         if self.thread.last is not None:
-            self.builder.facts(self.thread.session)["shown_last"] = self.thread.last
+            facts["shown_last"] = self.thread.last
         yield from self.builder.close()
+        waits = [(_agent_key(own), [self.first])] if is_agent and self.first else []
+        if self.starters or waits:
+            yield Batch(None, agents=KnownAgents(list(self.starters.items()), waits))
 
     def _record(self, record: SourceRecord, line: RecordLine) -> Iterator[Batch]:
         self._read_session(record)
-        yield from self.thread.admit(record, line.where, ESSENCE, self._build)
+        yield from self.thread.admit(record, line.where, _essence, self._build)
+        self.first = self.first or self.thread.last
+        call = _call_of(record.get("payload"))
+        if call and self.thread.last:
+            self.calls.setdefault(call, self.thread.last)
 
     def _read_session(self, record: SourceRecord) -> None:
         """Reads the session's name and facts from the first record about a session.
@@ -125,8 +160,17 @@ class _Rollout:
             self.thread = Thread(self.builder, session, clock=self.thread.clock)
         facts = self.builder.facts(self.thread.session)
         facts |= {fact: meta[field] for field, fact in FACTS.items() if as_name(meta.get(field))}
+        parent = _started_by(meta.get("source"))
+        if parent:
+            facts.setdefault("parent_session", parent)
 
     def _build(self, record: SourceRecord, flag: Flag) -> TurnDraft | NonTurn | Fault:
+        drafted = self._drafted(record, flag)
+        if isinstance(drafted, TurnDraft):
+            self.told.add(drafted.parts)
+        return drafted
+
+    def _drafted(self, record: SourceRecord, flag: Flag) -> TurnDraft | NonTurn | Fault:
         kind = as_name(record.get("type")) or as_name(record.get("record_type"))
         payload = record.get("payload")
         time = record.get("timestamp") or record.get("created_at")
@@ -135,61 +179,83 @@ class _Rollout:
         if kind == "event_msg" and isinstance(payload, dict):
             return self._event(payload, time)
         if kind == "compacted" and isinstance(payload, dict):
-            return _drafted(("system", marked(_compacted(payload, flag), summary=True)), record, time)
+            return _as_turn(("system", marked(self._compacted(payload, flag), summary=True)), record, time)
         item = payload if kind == "response_item" and isinstance(payload, dict) else record
         item_kind = as_name(item.get("type"))
         if item_kind in NO_TURNS:
             return NonTurn(item_kind)
         content = item_content(item, flag) or _loose_content(item, flag)
         if content is None:
-            lost = bool(item.keys() & {"content", "message", "text", "output"})
-            return Fault("unknown-record", str(item.get("type")), lost=lost)
-        return _drafted(content, item, time)
+            return Fault("unknown-record", str(item.get("type")), lost=holds_text(item))
+        return _as_turn(content, item, time)
 
     def _told(self, kind: str, payload: SourceRecord, time: Any) -> TurnDraft | NonTurn:
         """Returns the instructions in a record that were not given before as a turn."""
-        new = [text for text in _instructions(payload) if digest(text.encode()) not in self.told]
-        self.told.update(digest(text.encode()) for text in new)
-        parts = tuple(part for text in dict.fromkeys(new) for part in text_parts(text))
+        parts = self.told.new(part for text in _instructions(payload) for part in text_parts(text))
         return TurnDraft("system", marked(parts, hidden=True), time=time) if parts else NonTurn(kind)
 
-    def _event(self, payload: SourceRecord, time: Any) -> TurnDraft | NonTurn:
-        kind = as_text(payload.get("type"))
-        if kind == "thread_name_updated" and as_name(payload.get("thread_name")):
-            self.builder.title(self.thread.session, payload["thread_name"])
-        text = payload.get(MESSAGES.get(kind, ""))
-        if self.is_mirrored or not text:
-            return NonTurn(f"event_msg/{kind}")
-        if kind == "user_message":
-            return TurnDraft("user", tuple(text_parts(text)), time=time)
-        return TurnDraft(
-            "assistant", tuple(text_parts(text, "text" if kind == "agent_message" else "thinking")), time=time
-        )
+    def _event(self, event: SourceRecord, time: Any) -> TurnDraft | NonTurn | Fault:
+        if event.get("type") == "thread_name_updated" and as_name(event.get("thread_name")):
+            self.builder.title(self.thread.session, event["thread_name"])
+        for agent in agents_in(event):
+            starter = self.calls.get(_call_of(event) or "", self.thread.last)
+            if starter:
+                self.starters.setdefault(_agent_key(agent), starter)
+        role, parts = event_content(event) or ("system", ())
+        parts = self.told.new_in_event(event, parts)
+        if parts:
+            return TurnDraft(role, parts, time=time)
+        kind = event_kind(event)
+        return NonTurn(kind) if is_silent(event) else without_turn(kind, event)
+
+    def _compacted(self, payload: SourceRecord, flag: Flag) -> tuple[Part, ...]:
+        """Returns the summary, and what the history that replaces the compacted turns says for the first time.
+
+        Where the summary is empty, that history is the summary, whether it was told before or not.
+        """
+        summary = tuple(text_parts(payload.get("message")))
+        given = as_objects(payload.get("replacement_history"))
+        items = (item_content(item, no_flag if summary else flag) for item in given)
+        history = tuple(part for content in items if content is not None for part in content[1])
+        if not summary:
+            return history
+        new = self.told.new(history)
+        is_repeated = any(str(summary[0].text) in (part.text or "") for part in new)
+        return new if is_repeated else (*summary, *new)
 
 
-def _instructions(value: Any) -> Iterator[str]:
-    for key, inner in value.items() if isinstance(value, dict) else ():
-        if isinstance(inner, str):
-            if key in TOLD_FIELDS:
-                yield inner
-        elif key != "dynamic_tools":
-            yield from _instructions(inner)
+def _call_of(payload: Any) -> str | None:
+    return as_name(payload.get("call_id")) if isinstance(payload, dict) else None
 
 
-def _drafted(content: Content, item: SourceRecord, time: Any) -> TurnDraft:
+def _agent_key(thread: str) -> StarterKey:
+    return "agent", NAME, thread
+
+
+def _started_by(source: Any) -> str | None:
+    """Returns the thread that started an agent, as the older form of a session's record names it."""
+    for key in ("subagent", "thread_spawn", "parent_thread_id"):
+        source = source.get(key) if isinstance(source, dict) else None
+    return as_name(source)
+
+
+def _instructions(value: Any, name: str = "") -> Iterator[str]:
+    if isinstance(value, str):
+        if name in TOLD_FIELDS or is_text(value):
+            yield value
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            if key != "dynamic_tools":
+                yield from _instructions(inner, key)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _instructions(inner, name)
+
+
+def _as_turn(content: Content, item: SourceRecord, time: Any) -> TurnDraft:
     role, parts = content
     injected = role == "user" and all((part.text or "").lstrip().startswith(INJECTED_TAGS) for part in parts)
     return TurnDraft(role, marked(parts, hidden=injected), source_id=item.get("id"), time=time)
-
-
-def _compacted(payload: SourceRecord, flag: Flag) -> tuple[Part, ...]:
-    """Returns the summary; where it is empty, the history that replaces the compacted turns."""
-    summary = text_parts(payload.get("message"))
-    history = payload.get("replacement_history")
-    if summary or not isinstance(history, list):
-        return tuple(summary)
-    contents = [item_content(item, flag) for item in history if isinstance(item, dict)]
-    return tuple(part for content in contents if content is not None for part in content[1])
 
 
 def _loose_content(record: SourceRecord, flag: Flag) -> Content | None:
@@ -220,10 +286,6 @@ def _unfolded(lines: Iterator[RecordLine]) -> Iterator[RecordLine]:
                 yield RecordLine(f"{line.where}.items[{number}]", 0, DecodedValue(item))
         else:
             yield line
-
-
-def _kind(line: RecordLine) -> Any:
-    return line.piece.value.get("type") if isinstance(line.piece.value, dict) else None
 
 
 def _time_of(line: RecordLine) -> Any:

@@ -20,9 +20,10 @@ from slicebase.graph.turn import EDGE_TYPES, Edge, Parent, Part, Session, Turn, 
 from slicebase.importers.batches import BatchBuilder
 from slicebase.importers.blocks import ROLES_BY_NAME, Flag, as_name, as_text, marked, parts_of, text_parts
 from slicebase.importers.json_stream import BOM, RecordLine, json_lines, without
+from slicebase.importers.silence import holds_text
 from slicebase.importers.thread import Fault, NonTurn, SourceRecord, Thread, TurnDraft, read_records
 from slicebase.importers.times import start_of
-from slicebase.importers.values import Batch, Format, ImportSource, Options, Read
+from slicebase.importers.values import Batch, Format, Head, ImportSource, Options, Read
 
 NAME: Final = "conversation"
 ESSENCE: Final = without("_meta")
@@ -34,8 +35,10 @@ _MAX_HEADER: Final = 80 << 10  # the largest header of a slice file, with room f
 _NOTE: Final = "compaction_note"
 
 
-def sniff(head: bytes, name: str) -> bool:
-    return head.removeprefix(BOM).startswith(b"---") and _header(head, name).is_conversation
+def sniff(head: Head) -> bool:
+    return (
+        head.data.removeprefix(BOM).startswith(b"---") and _header(head.data[:_MAX_HEADER], head.name).is_conversation
+    )
 
 
 class _Header(NamedTuple):
@@ -113,7 +116,7 @@ def _meta(record: SourceRecord) -> SourceRecord:
 def _build(record: SourceRecord, flag: Flag) -> TurnDraft | NonTurn | Fault:
     meta = _meta(record)
     if record.get("type") != _NOTE and "role" not in record:
-        return Fault("unknown-record", str(record.get("type")), meta.get("id"), lost="content" in record)
+        return Fault("unknown-record", str(record.get("type")), meta.get("id"), lost=holds_text(record))
     name = "system" if record.get("type") == _NOTE else str(record["role"])
     role = ROLES_BY_NAME.get(name)
     if role is None:

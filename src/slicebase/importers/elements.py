@@ -6,16 +6,18 @@ not affect the others. Where a closing bracket is missing, the element never end
 searched for complete records.
 """
 
+import json
 import re
 from collections.abc import Iterator
-from itertools import chain, islice
-from typing import Any, Final
+from itertools import chain
+from typing import Final
 
 import msgspec
 
 from slicebase.importers.json_stream import (
     ARRAY_JOINT,
     BOM,
+    COMMENTS,
     MAX_RECORD,
     DecodedValue,
     IsRecord,
@@ -38,7 +40,7 @@ _BETWEEN: Final = b" \t\r\n,\x00"
 
 def json_elements(source: ImportSource, is_record: IsRecord) -> Iterator[RecordLine]:
     """Yields every element of a source, with its index as its place. Raises nothing."""
-    for number, data in enumerate(_split(source)):
+    for number, data in enumerate(split_elements(source)):
         where = f"{source.name}[{number}]"
         if data is None:
             yield RecordLine(where, 0, DecodedValue(problem="too-large", detail=f"more than {MAX_RECORD >> 20} MiB"))
@@ -47,7 +49,7 @@ def json_elements(source: ImportSource, is_record: IsRecord) -> Iterator[RecordL
                 yield RecordLine(where, len(data), piece)
 
 
-def _split(source: ImportSource) -> Iterator[bytes | None]:
+def split_elements(source: ImportSource) -> Iterator[bytes | None]:
     """Yields the bytes of each element; None for one that is too large."""
     splitter = _Splitter()
     waiting: list[bytes] = []
@@ -128,40 +130,75 @@ def _stray(between: bytes) -> Iterator[bytes]:
         yield left
 
 
-_HEAD: Final = 64 << 10
+# Lines or elements
+
+HEAD_BYTES: Final = 64 << 10  # of a source that show what it is
 
 
 def json_records(source: ImportSource, is_record: IsRecord) -> Iterator[RecordLine]:
     """Returns the records of a source that is JSON Lines or one JSON document. Its beginning shows which."""
     chunks = iter(source.chunks)
-    head = b""
-    for chunk in chunks:
-        head += chunk
-        if len(head) >= _HEAD:
-            break
+    head = b"".join(_first_lines(chunks))
     whole = ImportSource(source.name, chain([head], chunks))
     return json_lines(whole, is_record) if is_lines(head, source.name) else json_elements(whole, is_record)
 
 
-def first_values(head: bytes, name: str, count: int) -> list[Any]:
-    """Returns the first records of a source, to recognise its format. Does not search for records in a broken one."""
-    lines = json_records(ImportSource(name, [head]), lambda _: False)
-    return [line.piece.value for line in islice(lines, count)]
+def _first_lines(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """Yields chunks until they show what a source is: some lines, or a line that is long. A list shows it at once."""
+    size, has_ended = 0, False
+    for chunk in chunks:
+        yield chunk
+        has_ended = has_ended or b"\n" in chunk or (size == 0 and _is_list(chunk))
+        size += len(chunk)
+        if size >= HEAD_BYTES and (has_ended or size > MAX_RECORD):
+            return
+
+
+def _is_list(text: bytes) -> bool:
+    return text.removeprefix(BOM).lstrip().startswith(b"[")
 
 
 def is_lines(head: bytes, name: str) -> bool:
-    """Returns whether a source is JSON Lines: by its name, or because one of its first lines is a complete object.
+    """Returns whether a source is JSON Lines. Its content decides, and its name only where that shows nothing.
 
-    A file named `.jsonl` whose first line only opens an object or a list is one document, printed on many lines.
+    The first line of JSON Lines is an object. If it is damaged, one of the next lines is an object. A list is a
+    document. So is JSON whose first value does not end with its first line.
     """
-    lines = [line.strip() for line in head.removeprefix(BOM).strip().split(b"\n")]
-    if name.lower().endswith((".jsonl", ".ndjson")):
-        return not (lines[0] in _OPENED and len(lines) > 1 and not any(map(_is_object, lines[:_LOOKED_AT])))
-    return lines[0] not in (b"{", b"[") and any(map(_is_object, lines[:3]))
+    if _is_list(head):
+        return False
+    text = head.removeprefix(BOM).lstrip()
+    end = text.find(b"\n") + 1
+    text = text[: end + HEAD_BYTES] if end else text
+    lines = [line for line in (line.strip() for line in text.split(b"\n")) if line and not line.startswith(COMMENTS)]
+    first = lines[0] if lines else b""
+    if _is_object(first):
+        return True
+    if end and _spans_lines(text, is_cut=len(head) >= HEAD_BYTES):
+        return False
+    if any(map(_is_object, lines[1:_LOOKED_AT])):
+        return True
+    is_named = name.lower().endswith((".jsonl", ".ndjson"))
+    return is_named and not (first == b"{" and len(lines) > 1)
 
 
-_OPENED: Final = (b"{", b"[", b"[{")
 _LOOKED_AT: Final = 20  # lines
+
+
+def _spans_lines(text: bytes, *, is_cut: bool) -> bool:
+    """Returns whether a text is JSON, or the beginning of it, whose first value goes on after its first line."""
+    written = text.decode(errors="ignore").rstrip()
+    try:
+        return "\n" in written[: _strict.raw_decode(written)[1]]
+    except json.JSONDecodeError as error:
+        if error.msg.startswith("Unterminated string"):
+            return "\n" not in written[error.pos :]
+        return error.pos >= len(written) - (_ESCAPE if is_cut else 1)
+    except RecursionError:
+        return False
+
+
+_ESCAPE: Final = len("\\ud83d\\ude00")  # what the end of the head may cut
+_strict = json.JSONDecoder()
 
 
 def _is_object(line: bytes) -> bool:

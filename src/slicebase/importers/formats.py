@@ -17,6 +17,7 @@ from slicebase.importers import (
     opencode,
     swe_agent,
 )
+from slicebase.importers.heads import heads
 from slicebase.importers.redaction import redact, redactor_of
 from slicebase.importers.subagents import Agents
 from slicebase.importers.values import Batch, Format, ImportSource, KnownAgents, Options
@@ -35,12 +36,10 @@ FORMATS: tuple[Format, ...] = (
     messages.FORMAT,
 )
 
-HEAD_BYTES = 64 << 10
 
-
-def recognise(head: bytes, name: str) -> Format | None:
-    """Returns the format of a source, by its first `HEAD_BYTES` and its name, or None."""
-    return next((known for known in FORMATS if known.sniff(head, name)), None)
+def recognise(source: ImportSource) -> Format | None:
+    """Returns the format of a source by its first complete records, or None. Reads no more of it than that needs."""
+    return next((known for head in heads(source) for known in FORMATS if known.sniff(head)), None)
 
 
 def reading_order(name: str) -> tuple[bool, int, str]:
@@ -56,7 +55,7 @@ class Import:
 
     def __init__(self, options: Options) -> None:
         self._options = options
-        self._agents = Agents()
+        self.agents = Agents()
 
     def read(self, source: ImportSource, known: Format) -> Iterator[Batch]:
         """Yields the batches of a source, without what is private, and without secrets unless the options say so."""
@@ -68,7 +67,7 @@ class Import:
 
     def join(self, known: KnownAgents) -> list[Edge]:
         """Adds what a file says about agents. Returns the links between files that are complete now."""
-        return list(self._agents.merge(known))
+        return list(self.agents.merge(known))
 
 
 def read_source(source: ImportSource, known: Format, options: Options) -> Iterator[Batch]:

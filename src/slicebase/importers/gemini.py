@@ -24,27 +24,38 @@ from slicebase.importers.blocks import (
     text_parts,
     unknown,
 )
-from slicebase.importers.elements import first_values, json_records
+from slicebase.importers.elements import json_records
 from slicebase.importers.json_stream import RecordLine, without
+from slicebase.importers.silence import holds_text, settle, without_turn
 from slicebase.importers.thread import LAST, Fault, NonTurn, SourceRecord, Thread, TurnDraft, read_sessions
 from slicebase.importers.times import moment
-from slicebase.importers.values import BATCH_TURNS, Batch, Format, ImportSource, Options, Read
+from slicebase.importers.values import BATCH_TURNS, Batch, Format, Head, ImportSource, Options, Read
 
 NAME: Final = "gemini"
 ESSENCE: Final = without("tokens", "displayContent", "resultDisplay")
 NOTICES: Final = frozenset({"info", "warning", "error"})
 
 
-def sniff(head: bytes, name: str) -> bool:
-    if b'"projectHash"' in head and b'"sessionId"' in head:
-        return True
-    if b'"parts"' not in head:
-        return False
-    return b'"history"' in head or any(map(_is_content, first_values(head, name, 3)))
+def sniff(head: Head) -> bool:
+    return any(map(_is_session, head.records))
+
+
+def _is_session(value: SourceRecord) -> bool:
+    """Returns whether a value is a session, a checkpoint or a part of one."""
+    history = as_objects(value.get("history"))
+    return {"projectHash", "sessionId"} <= value.keys() or _is_content(value) or any(map(_is_content, history))
 
 
 def _is_content(value: Any) -> bool:
     return isinstance(value, dict) and isinstance(value.get("parts"), list) and value.get("role") in ("user", "model")
+
+
+def _unread(value: SourceRecord) -> SourceRecord:
+    """Returns what a session or a change of it says beside its messages, its title and its facts."""
+    return {key: inner for key, inner in value.items() if key not in _READ}
+
+
+_READ: Final = frozenset({"messages", "history", "sessionId", "summary", "directories"})
 
 
 def start(options: Options) -> Read:
@@ -61,6 +72,7 @@ class _Recording:
         self.source = source
         self.builder = BatchBuilder(NAME)
         self.thread = Thread(self.builder, None, options.session or source.stem)
+        self.named: str | None = None  # the session that the source names
         self.held: dict[str, tuple[SourceRecord, str]] = {}  # by message id: its latest state and its place
         self.above: dict[str, Any] = {}  # the parent of each held message
         self.order: list[str] = []  # ids of the messages on the current branch
@@ -68,37 +80,47 @@ class _Recording:
 
     def read(self) -> Iterator[Batch]:
         yield from read_sessions(self.builder, json_records(self.source, _is_content), self._value)
+        yield from self._end()
+        yield from self.builder.close()
+
+    def _begin(self, session: str) -> Iterator[Batch]:
+        """Begins the session that the source names. A source may contain several, one after the other."""
+        yield from self._end()
+        self.named = session
+        self.thread = Thread(self.builder, session, clock=self.thread.clock)
+
+    def _end(self) -> Iterator[Batch]:
         yield from self._release(0)
+        self.order, self.rewound = [], LAST
         if self.thread.last is not None:
             self.builder.facts(self.thread.session)["shown_last"] = self.thread.last
-        yield from self.builder.close()
 
     def _value(self, value: SourceRecord, line: RecordLine) -> Iterator[Batch]:
         if "$rewindTo" in value:
-            self._count("$rewindTo", line)
+            self._count("$rewindTo", {}, line)
             self._rewind(value["$rewindTo"])
         elif isinstance(changes := value.get("$set"), dict):
-            self._count("$set", line)
+            self._count("$set", changes, line)
             yield from self._document(changes, line)
         elif _is_content(value) or ("type" in value and value.keys() & {"content", "parts", "message", "toolCalls"}):
             yield from self._message(value, line.where, line.size)
         elif value.keys() & {"sessionId", "messages", "history"}:
-            if not value.get("messages") and not value.get("history"):
-                self._count("session", line)
+            if holds_text(_unread(value)) or not (value.get("messages") or value.get("history")):
+                self._count("session", value, line)
             yield from self._document(value, line)
         else:
             self.builder.record(line.size)
-            self.builder.skip("unknown-record", line.where, lost="content" in value)
+            self.builder.skip("unknown-record", line.where, lost=holds_text(value))
 
-    def _count(self, kind: str, line: RecordLine) -> None:
+    def _count(self, kind: str, value: SourceRecord, line: RecordLine) -> None:
         self.builder.record(line.size)
-        self.builder.other(kind)
+        settle(self.thread, without_turn(kind, _unread(value)), line.where)
 
     def _document(self, value: SourceRecord, line: RecordLine) -> Iterator[Batch]:
         """Reads the facts of the session, and its messages if there are any."""
         session = as_name(value.get("sessionId"))
-        if session is not None and self.thread.last is None and not self.held:
-            self.thread = Thread(self.builder, session, clock=self.thread.clock)
+        if session is not None and session != self.named:
+            yield from self._begin(session)
         self._describe(value)
         for key in ("messages", "history"):
             messages = value.get(key)
@@ -160,7 +182,7 @@ def _build(message: SourceRecord, flag: Flag) -> TurnDraft | NonTurn | Fault:
     kind = str(message.get("type") or message.get("role"))
     content = next((message[key] for key in ("content", "parts", "message") if message.get(key)), None)
     if content is None and not message.keys() & {"content", "parts", "message", "toolCalls", "thoughts"}:
-        return Fault("no-message", kind, own)
+        return Fault("no-message", kind, own, lost=holds_text(message))
     role: Role | None = "system" if kind in NOTICES else ROLES_BY_NAME.get(kind)
     if role is None:
         flag("unknown-role", kind)

@@ -274,7 +274,7 @@ def _without_nulls(value: Any) -> Any:
 
 MAX_RECORD: Final = 64 << 20  # bytes; transcripts contain images, but not films
 BOM: Final = b"\xef\xbb\xbf"
-_COMMENTS: Final = (b"#", b"//")
+COMMENTS: Final = (b"#", b"//")
 
 
 class RecordLine(NamedTuple):
@@ -293,7 +293,7 @@ def json_lines(source: ImportSource, is_record: IsRecord, lines_before: int = 0)
         stripped = data.strip()
         if data is _OVERLONG:
             yield RecordLine(where, 0, DecodedValue(problem="too-large", detail=f"more than {MAX_RECORD >> 20} MiB"))
-        elif stripped.startswith(_COMMENTS):
+        elif stripped.startswith(COMMENTS):
             yield RecordLine(where, len(data), DecodedValue(), kind="comment")
         elif stripped:
             for piece in pieces(stripped, is_record):

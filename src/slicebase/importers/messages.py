@@ -5,19 +5,17 @@
   the file's name and their number.
 
 - Logs of several agents and of benchmarks (Who&When, τ-bench, τ²-bench) have such a list as `history`, `traj` or below
-  `simulations`. What else they say about it (rewards, tasks, mistakes) are facts of the session.
+  `simulations`. What else they say about it (rewards, tasks, mistakes) are facts of the session, named by their path.
 
 A message follows the one before it, unless it names its parent. The name of who speaks is the name of the message's
 parts: `name`, or a role that is the name of an agent. Items of the Responses interface are also read.
 """
 
-import re
+import json
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from msgspec.structs import replace
-
-from slicebase.graph.turn import SPOKEN, Part
+from slicebase.graph.turn import Part
 from slicebase.importers.batches import BatchBuilder
 from slicebase.importers.blocks import (
     ROLES_BY_NAME,
@@ -28,14 +26,16 @@ from slicebase.importers.blocks import (
     as_text,
     only_results,
     parts_of,
+    spoken_by,
     text_parts,
 )
-from slicebase.importers.elements import first_values, json_records
-from slicebase.importers.json_stream import RecordLine, without
+from slicebase.importers.elements import json_records
+from slicebase.importers.json_stream import RecordLine, repaired, without
 from slicebase.importers.responses import is_item, item_content
+from slicebase.importers.silence import holds_text
 from slicebase.importers.thread import LAST, Fault, NonTurn, SourceRecord, Thread, TurnDraft, read_sessions
 from slicebase.importers.times import start_of
-from slicebase.importers.values import Batch, Format, ImportSource, Options, Read
+from slicebase.importers.values import Batch, Format, Head, ImportSource, Options, Read
 
 NAME: Final = "messages"
 ESSENCE: Final = without("usage")
@@ -53,51 +53,68 @@ SESSION_IDS: Final = ("session_id", "conversation_id", "thread_id", "id")
 IDS: Final = ("id", "uuid", "message_id")
 PARENTS: Final = ("parent_id", "parent")
 TIMES: Final = ("timestamp", "ts", "created_at", "create_time", "time")
-_LIST_OPENS: Final = re.compile(
-    rb'"(messages|conversations?|history|traj|trajectory|chat_history)"\s*:\s*\[\s*\{\s*"(?:role|from|content|name)"'
-)
+# Not facts: what is read otherwise, and definitions of tools.
+_NO_FACTS: Final = frozenset(
+    {
+        "title", "name", "system", "system_prompt", "tasks", "tools", "functions", "info.environment_info.policy",
+        "info.environment_info.tool_defs", *SESSION_IDS, *TIMES, *MESSAGE_LISTS, *SESSION_GROUPS,
+    }
+)  # fmt: skip
 _FACT_LENGTH: Final = 10_000  # characters
+_FACTS_LENGTH: Final = 50_000  # of all facts of a session
 
 
-def sniff(head: bytes, name: str) -> bool:
-    return any(map(_is_record, first_values(head, name, 5))) or _is_cut_document(head)
-
-
-def _is_cut_document(head: bytes) -> bool:
-    """Returns whether the head is the beginning of a large object with messages, alone or the first of its list."""
-    opening = _LIST_OPENS.search(head)
-    if opening and opening[1].decode() in AGENT_LISTS and not any(f'"{mark}"'.encode() in head for mark in LOG_MARKS):
-        return False
-    before = head[: opening.start()] if opening else b""
-    return before.lstrip().startswith((b"{", b"[")) and before.count(b"{") - before.count(b"}") in (1, 2)
+def sniff(head: Head) -> bool:
+    return any(map(_is_record, head.records))
 
 
 def _is_record(value: Any) -> bool:
-    return _is_message(value) or any(_list_in(each) is not None for each in _unfolded(value))
+    return _is_message(value) or bool(_logs(value, ""))
 
 
 def _is_message(value: Any) -> bool:
     if not isinstance(value, dict):
         return False
-    if as_name(value.get("role")) in ROLES_BY_NAME and value.keys() & {"content", "tool_calls", "function_call"}:
-        return True
+    if as_name(value.get("role")):
+        return "content" in value or (value["role"] in ROLES_BY_NAME and bool(value.keys() & _CALLS))
     return {"from", "value"} <= value.keys() or is_item(value)
 
 
-def _list_in(value: Any) -> list[Any] | None:
+_CALLS: Final = frozenset({"tool_calls", "function_call"})
+
+
+class MessageLog(NamedTuple):
+    """An object with a list of messages, and what the object around it says about all its lists."""
+
+    value: SourceRecord
+    messages: list[Any]
+    where: str
+    around: SourceRecord | None = None
+    of_agents: bool = False  # a role that is not known is the name of an agent
+
+
+def _logs(value: Any, where: str) -> list[MessageLog]:
+    """Returns the lists of messages of an object: its own, or those of the objects that it lists."""
     if not isinstance(value, dict):
-        return None
-    key = next((key for key in MESSAGE_LISTS if isinstance(value.get(key), list)), "")
-    messages = [message for message in value.get(key) or () if _is_message(message)]
-    if key in AGENT_LISTS and not (value.keys() & LOG_MARKS or any("name" in message for message in messages)):
-        return None
-    return value[key] if messages else None
+        return []
+    own = _log(value, where)
+    groups = ((key, value[key]) for key in SESSION_GROUPS if isinstance(value.get(key), list))
+    found = ([_log(each, f"{where}.{key}[{at}]", value) for at, each in enumerate(group)] for key, group in groups)
+    listed = next((logs for logs in found if any(log.messages for log in logs)), [])
+    return [own] if own.messages else listed
 
 
-def _unfolded(value: Any) -> list[Any]:
-    """Returns the value itself, or the objects with messages that it lists."""
-    groups = (as_objects(value.get(key)) for key in SESSION_GROUPS) if isinstance(value, dict) else ()
-    return next((group for group in groups if any(_list_in(each) is not None for each in group)), [value])
+def _log(value: Any, where: str, around: SourceRecord | None = None) -> MessageLog:
+    """Returns the list of messages of an object, which is empty if it has none."""
+    if not isinstance(value, dict):
+        return MessageLog({"content": value}, [], where)
+    key = next((key for key in MESSAGE_LISTS if any(map(_is_message, as_objects(value.get(key))))), "")
+    messages = as_objects(value.get(key))
+    is_marked = bool(value.keys() & LOG_MARKS) or any("name" in message for message in messages)
+    if key in AGENT_LISTS and not is_marked:
+        return MessageLog(value, [], where)
+    of_agents = key in AGENT_LISTS or not any(as_name(each.get("role")) in ROLES_BY_NAME for each in messages)
+    return MessageLog(value, value.get(key) or [], where, around, of_agents)
 
 
 def start(options: Options) -> Read:
@@ -114,59 +131,90 @@ def _read(source: ImportSource, options: Options) -> Iterator[Batch]:
     sessions = 0
 
     def line_of(value: SourceRecord, line: RecordLine) -> Iterator[Batch]:
-        for each in _unfolded(value):
-            yield from value_of(each, line)
-
-    def value_of(value: SourceRecord, line: RecordLine) -> Iterator[Batch]:
         nonlocal sessions
-        messages = _list_in(value)
-        if messages is None:
-            builder.record(line.size)
-            yield from common.admit(value, line.where, ESSENCE, _build)
-            return
-        named = as_name(_first(value, SESSION_IDS))
-        thread = Thread(builder, named, fallback if sessions == 0 else f"{fallback}#{sessions}")
-        sessions += 1
-        yield from _session(thread, value, messages, line)
+        logs = _logs(value, line.where)
+        for log in logs or [MessageLog(value, [], line.where)]:
+            if not log.messages:
+                builder.record(line.size)
+                yield from common.admit(log.value, log.where, ESSENCE, _build)
+                continue
+            named = as_name(_first(log.value, SESSION_IDS))
+            thread = Thread(builder, named, fallback if sessions == 0 else f"{fallback}#{sessions}")
+            sessions += 1
+            yield from _session(thread, log, line.size // len(logs))
 
     common.clock.now, lines = start_of(json_records(source, _is_record), _first_time)
     yield from read_sessions(builder, lines, line_of)
     yield from builder.close()
 
 
-def _session(thread: Thread, value: SourceRecord, messages: list[Any], line: RecordLine) -> Iterator[Batch]:
+def _session(thread: Thread, log: MessageLog, size: int) -> Iterator[Batch]:
     builder = thread.builder
-    title = as_name(value.get("title")) or as_name(value.get("name"))
+    title = as_name(log.value.get("title")) or as_name(log.value.get("name"))
     if title:
         builder.title(thread.session, title)
-    builder.facts(thread.session).update(_facts(value))
-    thread.clock.now, _ = start_of(messages, _time)
-    build = _build_agents if any(isinstance(value.get(key), list) for key in AGENT_LISTS) else _build
-    messages = [*_instructions(value), *messages]
+    builder.facts(thread.session).update(_facts(log, builder))
+    thread.clock.now, _ = start_of(log.messages, _time)
+    messages = [*_instructions(log), *log.messages]
     for number, message in enumerate(messages):
-        builder.record(line.size // len(messages))
-        place = f"{line.where}.messages[{number}]"
+        builder.record(size // len(messages))
+        place = f"{log.where}.messages[{number}]"
         if isinstance(message, dict):
-            yield from thread.admit(message, place, ESSENCE, build)
+            yield from thread.admit(message, place, ESSENCE, _build_agents if log.of_agents else _build)
         else:
             builder.skip("not-object", place)
     yield from builder.close(thread.session)
 
 
-def _facts(value: SourceRecord) -> SourceRecord:
-    """Returns what an object says about its messages: values that are neither lists nor objects."""
-    scalars = {key: each for key, each in value.items() if isinstance(each, str | int | float)}
-    left_out = ("title", "name", "system", *SESSION_IDS, *TIMES)
-    kept = {key: each for key, each in scalars.items() if key not in left_out and len(str(each)) <= _FACT_LENGTH}
-    return {key: str(each) if isinstance(each, float) else each for key, each in kept.items()}
+# Facts
 
 
-def _instructions(value: SourceRecord) -> list[SourceRecord]:
-    """Returns what the system said before the first message: for all, or for each agent."""
-    given = value.get("system") or value.get("system_prompt")
+def _facts(log: MessageLog, builder: BatchBuilder) -> SourceRecord:
+    """Returns what is said about a list of messages: by its object, by the one around it, and by its task there."""
+    around = log.around or {}
+    tasks = as_objects(around.get("tasks"))
+    task = next((each for each in tasks if each.get("id") == log.value.get("task_id")), {})
+    stated, _ = repaired(dict([*_stated(around), *_stated(task, "task."), *_stated(log.value)]))
+    left, shown = _FACTS_LENGTH, {}
+    for name, value in stated.items():
+        shown[name] = _cut(value)
+        left -= len(name) + len(str(shown[name]))
+        if left < 0:
+            break
+    if shown != stated:
+        builder.note("long-facts", log.where)
+    return shown
+
+
+def _stated(value: SourceRecord, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Yields the values in an object by their paths. A list is its JSON, and a number that is no integer its text."""
+    for key, inner in value.items():
+        name = f"{path}{key}"
+        if name in _NO_FACTS or inner in (None, [], ""):
+            continue
+        if isinstance(inner, dict):
+            yield from _stated(inner, f"{name}.")
+        else:
+            yield name, inner if isinstance(inner, str | int) else json.dumps(inner, ensure_ascii=False)
+
+
+def _cut(value: Any) -> Any:
+    return f"{value[:_FACT_LENGTH]}…" if isinstance(value, str) and len(value) > _FACT_LENGTH else value
+
+
+def _instructions(log: MessageLog) -> list[SourceRecord]:
+    """Returns what the system said before the first message: for all, for each agent, or as the policy of a task."""
+    given = log.value.get("system") or log.value.get("system_prompt") or _policy(log.around)
     if isinstance(given, dict) and "type" not in given:
         return [{"role": "system", "name": name, "content": text} for name, text in given.items()]
     return [{"role": "system", "content": given}] if given else []
+
+
+def _policy(around: Any) -> Any:
+    """Returns what a τ²-bench agent was told, which stands once for all simulations."""
+    for key in ("info", "environment_info", "policy"):
+        around = around.get(key) if isinstance(around, dict) else None
+    return around
 
 
 def _first(value: Any, keys: tuple[str, ...]) -> Any:
@@ -179,8 +227,8 @@ def _time(value: Any) -> Any:
 
 def _first_time(line: RecordLine) -> Any:
     """Returns the time of a message, or of a list's first message, so that a search for a time holds few lists."""
-    listed = _list_in(line.piece.value)
-    return _time(listed[0] if listed else line.piece.value)
+    logs = _logs(line.piece.value, "")
+    return _time(logs[0].messages[0] if logs and logs[0].messages else line.piece.value)
 
 
 def _build(message: SourceRecord, flag: Flag) -> TurnDraft | NonTurn | Fault:
@@ -189,14 +237,14 @@ def _build(message: SourceRecord, flag: Flag) -> TurnDraft | NonTurn | Fault:
     if "role" not in message and "from" not in message:
         content = item_content(message, flag)
         if content is None:
-            return Fault("unknown-record", str(message.get("type")), own, lost="content" in message)
+            return Fault("unknown-record", str(message.get("type")), own, lost=holds_text(message))
         return TurnDraft(*content, source_id=own, parent=parent, time=time)
     name = str(message.get("role") or message.get("from"))
     role = ROLES_BY_NAME.get(name)
     if role is None:
         flag("unknown-role", name)
     speaker = as_name(_first(message, SPEAKERS)) or (name if role is None else None)
-    parts = tuple(_spoken_by(speaker, part) for part in _parts(message, name, flag))
+    parts = tuple(spoken_by(speaker, part) for part in _parts(message, name, flag))
     if role == "user" and only_results(parts):
         role = "tool"
     return TurnDraft(role or "system", parts, own, parent, time=time)
@@ -209,10 +257,6 @@ def _build_agents(message: SourceRecord, flag: Flag) -> TurnDraft | NonTurn | Fa
         return _build(message, flag)
     named = message if _first(message, SPEAKERS) else {**message, "name": role}
     return _build({**named, "role": "assistant"}, flag)
-
-
-def _spoken_by(speaker: str | None, part: Part) -> Part:
-    return replace(part, name=speaker) if speaker and part.type in SPOKEN else part
 
 
 def _parts(message: SourceRecord, role: str, flag: Flag) -> Iterator[Part]:

@@ -11,13 +11,20 @@ from slicebase.importers.blocks import ROLES_BY_NAME, Flag, as_name, text_parts
 from slicebase.importers.elements import json_records
 from slicebase.importers.json_stream import RecordLine
 from slicebase.importers.thread import Fault, NonTurn, SourceRecord, Thread, TurnDraft, read_sessions
-from slicebase.importers.values import Batch, Format, ImportSource, Options, Read
+from slicebase.importers.values import Batch, Format, Head, ImportSource, Options, Read
 
 NAME: Final = "oasst"
 
 
-def sniff(head: bytes, _name: str) -> bool:
-    return b'"message_tree_id"' in head or (b'"replies"' in head and b'"message_id"' in head)
+def sniff(head: Head) -> bool:
+    return any(map(_is_marked, head.records))
+
+
+def _is_marked(value: SourceRecord) -> bool:
+    """Returns whether a value is a tree or a message that can be nothing else."""
+    prompt = value.get("prompt")
+    nested = isinstance(prompt, dict) and _is_marked(prompt)
+    return "message_tree_id" in value or {"replies", "message_id"} <= value.keys() or nested
 
 
 def start(options: Options) -> Read:

@@ -5,7 +5,7 @@ That is what `opencode export` writes. Sessions in opencode's own folder and dat
 - A message is a turn that follows the one before it. A tool's part is the call and, once it has ended, its result.
 - The summary of a compaction is a turn of the system. What opencode itself added to a message is marked hidden.
 - The session of a subagent continues the turn whose call names it.
-- The last message of a session is not a turn until it is finished: it still grows.
+- The last message of a session that still grows is not a turn until it is finished.
 """
 
 from collections.abc import Callable, Iterator
@@ -27,19 +27,20 @@ from slicebase.importers.blocks import (
 )
 from slicebase.importers.elements import json_elements
 from slicebase.importers.json_stream import RecordLine
+from slicebase.importers.silence import holds_text
 from slicebase.importers.thread import Fault, NonTurn, SourceRecord, Thread, TurnDraft, read_sessions
-from slicebase.importers.values import Batch, Format, ImportSource, KnownAgents, Options, Read, StarterKey
+from slicebase.importers.values import Batch, Format, Head, ImportSource, KnownAgents, Options, Read, StarterKey
 
 NAME: Final = "opencode"
 SESSION: Final = "ses_"  # how the ids of sessions begin
-_MARKS: Final = (b'"info"', b'"ses_', b'"messages"')
+GROWING: Final = "growing"  # set in a session that changed a short time ago
 FACTS: Final = {"directory": "cwd", "version": "version", "parentID": "parent_session"}
 # Parts without content for the model: steps, snapshots of files, errors of the provider that were retried.
 _SILENT: Final = frozenset({"step-start", "step-finish", "snapshot", "patch", "retry", "compaction"})
 
 
-def sniff(head: bytes, _name: str) -> bool:
-    return head.lstrip().startswith(b"{") and all(mark in head for mark in _MARKS) and b'"parts"' in head
+def sniff(head: Head) -> bool:
+    return any(_is_session(value) and _is_named(value) for value in head.records)
 
 
 def start(options: Options) -> Read:
@@ -53,13 +54,20 @@ def _is_session(value: Any) -> bool:
     return isinstance(value, dict) and isinstance(value.get("info"), dict) and isinstance(value.get("messages"), list)
 
 
+def _is_named(value: SourceRecord) -> bool:
+    """Returns whether a session has an id of opencode, or a message that names one."""
+    infos = [value["info"], *(message.get("info") for message in as_objects(value["messages"]))]
+    ids = (info.get(key) for info in infos if isinstance(info, dict) for key in ("id", "sessionID"))
+    return any(isinstance(each, str) and each.startswith(SESSION) for each in ids)
+
+
 def _read(source: ImportSource, options: Options) -> Iterator[Batch]:
     builder = BatchBuilder(NAME)
 
     def session(value: SourceRecord, line: RecordLine) -> Iterator[Batch]:
         if not _is_session(value):
             builder.record(line.size)
-            builder.skip("unknown-record", line.where, lost="messages" in value)
+            builder.skip("unknown-record", line.where, lost=holds_text(value))
             return
         thread = Thread(builder, as_name(value["info"].get("id")), options.session or source.stem)
         yield from _session(builder, thread, value, line)
@@ -84,8 +92,8 @@ def _session(builder: BatchBuilder, thread: Thread, value: SourceRecord, line: R
         if not isinstance(message, dict) or not isinstance(message.get("info"), dict):
             builder.skip("not-object", place)
             continue
-        if number == len(messages) - 1 and _is_unfinished(message["info"]):
-            builder.other("unfinished message")
+        if number == len(messages) - 1 and value.get(GROWING) is True and _is_unfinished(message["info"]):
+            builder.skip("unfinished", place, lost=False)
             continue
         yield from thread.admit(message, place, _essence, _build)
         first = first or thread.last
@@ -129,14 +137,16 @@ def _state(part: SourceRecord) -> SourceRecord:
 
 def _essence(message: SourceRecord) -> SourceRecord:
     """Returns what identifies a message: who spoke, and what. Times, costs and titles of tools change."""
-    parts = [_said(part) for part in as_objects(message.get("parts")) if part.get("type") not in _SILENT]
+    parts = [_said(part) for part in _parts_of(message) if not _is_silent(part)]
     return {"id": message["info"].get("id"), "role": message["info"].get("role"), "parts": parts}
 
 
 _SAID: Final = ("type", "text", "tool", "callID", "filename", "mime", "url", "prompt")
 
 
-def _said(part: SourceRecord) -> SourceRecord:
+def _said(part: Any) -> Any:
+    if not isinstance(part, dict):
+        return part
     state = {key: _state(part).get(key) for key in ("input", "output", "error")}
     return {**{key: part[key] for key in _SAID if key in part}, **state}
 
@@ -150,18 +160,25 @@ def _build(message: SourceRecord, flag: Flag) -> TurnDraft | NonTurn | Fault:
     role = ROLES_BY_NAME.get(name)
     if role is None:
         flag("unknown-role", name)
-    parts = tuple(piece for part in as_objects(message.get("parts")) for piece in _parts(part, flag))
+    parts = tuple(piece for part in _parts_of(message) if not _is_silent(part) for piece in _parts(part, flag))
     if not parts:
-        return NonTurn("empty message", info.get("id"))
+        return NonTurn("empty message", info.get("id"))  # its parts are of kinds that no model saw
     if info.get("summary") is True:
         role, parts = "system", marked(parts, summary=True)
     return TurnDraft(role or "system", parts, source_id=info.get("id"), time=_created(info))
 
 
-def _parts(part: SourceRecord, flag: Flag) -> list[Part]:
-    kind = as_name(part.get("type")) or ""
-    if kind in _SILENT:
-        return []
+def _parts_of(message: SourceRecord) -> list[Any]:
+    parts = message.get("parts")
+    return parts if isinstance(parts, list) else [parts]
+
+
+def _is_silent(part: Any) -> bool:
+    return not part or (isinstance(part, dict) and as_name(part.get("type")) in _SILENT)
+
+
+def _parts(part: Any, flag: Flag) -> list[Part]:
+    kind = as_name(part.get("type")) if isinstance(part, dict) else None
     return _PARTS[kind](part, flag) if kind in _PARTS else unknown(part, flag)
 
 

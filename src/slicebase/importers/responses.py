@@ -15,6 +15,7 @@ from slicebase.importers.blocks import (
     marked,
     parts_of,
     pointer,
+    spoken_by,
     with_call,
 )
 
@@ -52,7 +53,10 @@ def _message(item: ResponseItem, flag: Flag) -> Content:
 
 
 def _agent_message(item: ResponseItem, flag: Flag) -> Content:
-    return "assistant", tuple(parts_of(item.get("content"), flag))
+    """Reads a message from one agent to another. Its speaker is `author (to recipient)`."""
+    author, recipient = as_name(item.get("author")), as_name(item.get("recipient"))
+    speaker = f"{author or '-'} (to {recipient})" if recipient else author
+    return "assistant", tuple(spoken_by(speaker, part) for part in parts_of(item.get("content"), flag))
 
 
 def _reasoning(item: ResponseItem, flag: Flag) -> Content:

@@ -1,53 +1,101 @@
-"""Links between subagents and the turns that started them (ruling 13)."""
+"""Links between subagents and the turns that started them (ruling 13).
 
-from collections.abc import Iterator
+A turn that starts an agent, and the first turn of the agent, have keys in common: the agent's id, the id of its run, or
+its prompt. They may be in one file, in two, or in files of different imports. Keys hold digests only.
+"""
+
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from slicebase.core.hashing import digest
-from slicebase.graph.turn import Edge
-from slicebase.importers.blocks import as_text
+from slicebase.graph.turn import Edge, Part
+from slicebase.importers.blocks import as_name, as_text
 from slicebase.importers.values import KnownAgents, StarterKey
 
 SUBAGENT: Final = "#agent-"  # between the name of a session and the id of an agent that it started
-
-
+_AGENT_TOOLS: Final = frozenset({"Agent", "Task"})
 _RELIABLE: Final = ("agent", "run", "prompt")  # kinds of keys, most reliable first
+
+
+def agent_key(kind: str, session: str, name: Any) -> StarterKey:
+    """Returns the key of an agent in a session: by its id, by its run, or by its prompt."""
+    return (kind, session, digest(as_text(name).strip().encode("utf-8", "replace"))[-32:])
+
+
+def is_subagent(session: str) -> bool:
+    """Returns whether a session is that of a subagent."""
+    return SUBAGENT in session
+
+
+def base_of(session: str) -> str:
+    """Returns the session of the user in which an agent was started, by another agent or not."""
+    return session.partition(SUBAGENT)[0]
 
 
 class Agents:
     """Links the first turns of agents' sessions to the turns that started them, in whichever order they are read."""
 
     def __init__(self, known: KnownAgents | None = None) -> None:
-        self._starters: dict[StarterKey, str] = dict(known.starters if known else ())
-        self._waiting: dict[StarterKey, list[str]] = dict(known.waiting if known else ())
+        self._starters: dict[StarterKey, str] = {}
+        self._linked: dict[StarterKey, None] = {}  # the starters whose agents were found
+        self._waiting: dict[StarterKey, dict[str, None]] = {}
+        self._keys: dict[str, list[StarterKey]] = {}  # of each first turn that waits
+        if known is not None:
+            self._starters.update(known.starters)
+            self._linked.update(dict.fromkeys(known.linked))
+            for key, roots in known.waiting:
+                for root in roots:
+                    self._wait(key, root)
 
     @property
     def known(self) -> KnownAgents:
         """What is known: the state from which another object can continue."""
-        return KnownAgents(list(self._starters.items()), list(self._waiting.items()))
+        waiting = [(key, list(roots)) for key, roots in self._waiting.items()]
+        return KnownAgents(list(self._starters.items()), waiting, tuple(self._linked))
+
+    @property
+    def pending(self) -> KnownAgents:
+        """What is not linked. A run has any number of agents, so what started one is always part of it.
+
+        The prompt of a call does not count once the call is known by the id of its agent.
+        """
+        named = {turn for (kind, _, _), turn in self._starters.items() if kind != "prompt"}
+        starters = [
+            (key, turn)
+            for key, turn in self._starters.items()
+            if (key[0] == "run" or key not in self._linked) and not (key[0] == "prompt" and turn in named)
+        ]
+        return self.known._replace(starters=starters, linked=())
 
     def merge(self, known: KnownAgents) -> Iterator[Edge]:
-        """Adds what was read from one file, and yields the edges between its agents and those of other files."""
+        """Adds what was read elsewhere, and yields the edges between its agents and those known here."""
         keys_of: dict[str, list[StarterKey]] = {}
         for key, roots in known.waiting:
             for root in roots:
                 keys_of.setdefault(root, []).append(key)
         for key, turn in known.starters:
             yield from self.started(key, turn)
+        self._linked.update(dict.fromkeys(known.linked))
         for root, keys in keys_of.items():
             yield from self.root(sorted(keys, key=lambda key: _RELIABLE.index(key[0])), root)
 
     def started(self, key: StarterKey, turn: str) -> Iterator[Edge]:
         """Adds a turn that started an agent, and yields the edges to the agent's first turns.
 
-        The key names the agent, its run or its prompt.
+        A later turn with the same id resumed the agent; one with the same prompt started another agent.
         """
-        self._starters[key] = turn
-        roots = self._waiting.pop(key, [])
-        for root in roots:
+        if key[0] != "prompt":
+            turn = self._starters.setdefault(key, turn)
+        elif self._starters.get(key) != turn:
+            self._starters[key] = turn
+            self._linked.pop(key, None)
+        for root in tuple(self._waiting.get(key, ())):
+            self._linked[key] = None
+            for other in self._keys.pop(root):
+                del self._waiting[other][root]
+                if not self._waiting[other]:
+                    del self._waiting[other]
             yield Edge(turn, root, "reference")
-        for waiting in self._waiting.values():
-            waiting[:] = [root for root in waiting if root not in roots]
 
     def root(self, keys: list[StarterKey], root: str) -> Iterator[Edge]:
         """Adds the first turn of an agent's session, and yields the edge from the turn that started it.
@@ -56,17 +104,49 @@ class Agents:
         """
         for key in keys:
             if key in self._starters:
+                self._linked[key] = None
                 yield Edge(self._starters[key], root, "reference")
                 return
         for key in keys:
-            self._waiting.setdefault(key, []).append(root)
+            self._wait(key, root)
+
+    def _wait(self, key: StarterKey, root: str) -> None:
+        if root not in self._waiting.setdefault(key, {}):
+            self._waiting[key][root] = None
+            self._keys.setdefault(root, []).append(key)
 
 
-def is_subagent(session: str) -> bool:
-    """Returns whether a session is that of a subagent."""
-    return SUBAGENT in session
+class AgentCalls:
+    """The calls in one file that start agents. A call is known by its prompt until the agent's id is."""
+
+    def __init__(self, agents: Agents, prompts: dict[str, tuple[StarterKey, str]] | None = None) -> None:
+        self.agents = agents
+        self.prompts = {} if prompts is None else prompts  # of calls whose agents' ids are not known
+
+    def called(self, parts: Iterable[Part], session: str, turn: str) -> None:
+        """Adds the calls of a turn."""
+        for part in parts:
+            if part.type == "tool_call" and part.name in _AGENT_TOOLS and isinstance(part.arguments, dict):
+                prompt = agent_key("prompt", session, part.arguments.get("prompt"))
+                self.prompts[part.call_id or turn] = prompt, turn
+
+    def returned(self, result: Any, calls: Iterable[str], turns: list[str], session: str) -> Iterator[Edge]:
+        """Adds the result of calls that stand in these turns. It names the agent or its run; or the prompt counts."""
+        prompts = [self.prompts.pop(call) for call in calls if call in self.prompts]
+        names = [(kind, as_name(result.get(field))) for field, kind in _NAMED] if isinstance(result, dict) else []
+        keys = [agent_key(kind, session, name) for kind, name in names if name is not None and turns]
+        for key, turn in [(key, turns[0]) for key in keys] or prompts:
+            yield from self.agents.started(key, turn)
+
+    def progressed(self, agent: str, call: str, turn: str, session: str) -> Iterator[Edge]:
+        """Adds the progress of an agent, which names the call that started it."""
+        self.prompts.pop(call, None)
+        yield from self.agents.started(agent_key("agent", session, agent), turn)
+
+    def end(self) -> Iterator[Edge]:
+        """Starts the agents of calls that have no result at the end of the file."""
+        while self.prompts:
+            yield from self.agents.started(*self.prompts.pop(next(iter(self.prompts))))
 
 
-def prompt_key(session: str, prompt: Any) -> StarterKey:
-    """Returns the key of an agent that is known only by its prompt."""
-    return ("prompt", session, digest(as_text(prompt).strip().encode()))
+_NAMED: Final = (("agentId", "agent"), ("runId", "run"))  # fields of a result, and the kinds of keys in them

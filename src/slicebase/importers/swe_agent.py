@@ -1,28 +1,30 @@
 """SWE-agent trajectories: thoughts, actions and observations become turns of a session.
 
 A trajectory is one JSON object. It has its steps under `trajectory`, and the messages before them under `history`; some
-have only a history. A step is two records: what the agent did, and what it observed. A message has no id, so the id of
-a turn is its position (ruling 16): messages that repeat the steps do not count, nor do demonstrations, which are turns
-of the system with ids of their own.
+have only a history. A step is two records: what the agent did, and what it observed. The messages after the first
+answer repeat the steps, and show what the model saw beyond them: the state of the shell. A message has no id, so the id
+of a turn is its position (ruling 16): messages that repeat the steps do not count, nor do demonstrations. What such
+messages say is in hidden turns with ids of their own, which refer to the turn of their step.
 
 Of a document that was cut off, the complete entries are read, unless the messages before the first step are missing:
 then no position is known.
 """
 
-import re
 from collections.abc import Iterator
 from functools import partial
+from itertools import zip_longest
 from typing import Any, Final, NamedTuple
 
 from slicebase.core.times import LATEST
 from slicebase.graph.turn import Part, Role
 from slicebase.importers.batches import BatchBuilder
-from slicebase.importers.blocks import Flag, as_name, as_text, marked, parts_of, text_parts
-from slicebase.importers.elements import first_values, json_records
-from slicebase.importers.json_stream import BOM, RecordLine, fingerprint, without
+from slicebase.importers.blocks import Flag, as_name, as_text, marked, no_flag, parts_of, text_parts
+from slicebase.importers.elements import json_records
+from slicebase.importers.json_stream import RecordLine, fingerprint, without
+from slicebase.importers.silence import holds_text
 from slicebase.importers.thread import Build, Fault, NonTurn, SourceRecord, Thread, TurnDraft, read_sessions
 from slicebase.importers.times import SourceClock
-from slicebase.importers.values import Batch, Format, ImportSource, Options, Read
+from slicebase.importers.values import Batch, Format, Head, ImportSource, Options, Read
 
 NAME: Final = "swe-agent"
 ENDING: Final = ".traj"
@@ -31,6 +33,7 @@ ESSENCE: Final = without()  # an entry never changes: it is hashed completely (r
 _STEP: Final = frozenset({"action", "observation"})
 _MESSAGE: Final = frozenset({"role", "content"})
 _CONTENT: Final = frozenset({"content", "thought", "action", "response", "observation"})
+_REPEATED: Final = "history of a step"
 _MARKS: Final = frozenset({"thought", "action", "message_type", "is_demo"})  # of messages that SWE-agent wrote
 # The format does not mark errors; an error begins with one of these texts.
 _ERRORS: Final = ("Traceback (most recent call last)", "Your proposed edit has introduced new syntax error")
@@ -39,10 +42,8 @@ _ERRORS: Final = ("Traceback (most recent call last)", "Your proposed edit has i
 # Recognition
 
 
-def sniff(head: bytes, name: str) -> bool:
-    is_named = name.lower().endswith(ENDING)
-    is_ours = _is_document if is_named else _is_marked
-    return any(map(is_ours, first_values(head, name, 3))) or _is_cut_document(head.removeprefix(BOM), is_named)
+def sniff(head: Head) -> bool:
+    return any(map(_is_document if head.name.lower().endswith(ENDING) else _is_marked, head.records))
 
 
 def _is_document(value: Any) -> bool:
@@ -62,28 +63,6 @@ def _is_marked(value: Any) -> bool:
 
 def _has(entry: Any, keys: frozenset[str]) -> bool:
     return isinstance(entry, dict) and keys <= entry.keys()
-
-
-_STEPS_OPEN: Final = re.compile(
-    rb'"trajectory"\s*:\s*\[\s*\{\s*"(?:action|observation|response|thought|state|execution_time|query|extra_info)"'
-)
-_HISTORY_OPENS: Final = re.compile(rb'"history"\s*:\s*\[\s*\{\s*"')
-_MARK: Final = re.compile(rb'[{,]\s*"(?:thought|action|message_type|is_demo)"\s*:')
-
-
-def _is_cut_document(head: bytes, is_named: bool) -> bool:
-    """Returns whether the head is the beginning of one large trajectory, which may have the name of one."""
-    steps = _STEPS_OPEN.search(head)
-    if steps is not None and _is_at_the_top(head[: steps.start()]):
-        return True
-    history = _HISTORY_OPENS.search(head)
-    if history is None or not _is_at_the_top(head[: history.start()]):
-        return False
-    return is_named or _MARK.search(head, history.end() - 2) is not None
-
-
-def _is_at_the_top(before: bytes) -> bool:
-    return before.lstrip().startswith(b"{") and before.count(b"{") - before.count(b"}") == 1
 
 
 # Reading
@@ -148,7 +127,7 @@ class _Reader:
             kind.append(_Entry(value, line.where))
         else:
             self.builder.record(line.size)
-            self.builder.skip("unknown-record", line.where, lost=bool(value.keys() & _CONTENT))
+            self.builder.skip("unknown-record", line.where, lost=holds_text(value))
 
     def _end_cut(self) -> Iterator[Batch]:
         cut, self.cut = self.cut, _Entries([], [])
@@ -163,43 +142,71 @@ class _Reader:
         self.sessions += 1
         self.builder.facts(session).update(facts)
         thread = Thread(self.builder, None, session)
-        acting = False
-        for entry in entries.history:
-            acting = acting or _is_answer(entry.value)
+        first = next((at for at, entry in enumerate(entries.history) if _is_answer(entry.value)), len(entries.history))
+        alone = first if entries.steps else len(entries.history)  # the messages that no step repeats
+        for number, entry in enumerate(entries.history[:alone]):
             self.builder.record(entries.size)
-            yield from self._message(thread, entry, acting, bool(entries.steps))
-        for entry in entries.steps:
-            for build in (_act_of_step, _observation_of_step):
-                self.builder.record(entries.size)
-                yield from self._admit(thread, entry, build)
+            yield from self._message(thread, entry, acting=number >= first)
+        yield from self._steps(thread, entries, entries.history[alone:])
         yield from self.builder.close(session)
 
-    def _message(self, thread: Thread, entry: _Entry, acting: bool, has_steps: bool) -> Iterator[Batch]:
+    def _message(self, thread: Thread, entry: _Entry, *, acting: bool) -> Iterator[Batch]:
         value = entry.value
         role = as_name(value.get("role")) if isinstance(value, dict) else None
         if role == "user" and acting:  # without tools, observations are messages of the user
             role = "tool"
         if isinstance(value, dict) and value.get("is_demo"):
             yield from self._demonstrate(thread, entry)
-        elif acting and has_steps:
-            self.builder.other("history of a step")
         elif isinstance(value, dict) and role not in _MESSAGES:
-            self.builder.skip("unknown-record", entry.where, str(role), lost=bool(value.keys() & _CONTENT))
+            self.builder.skip("unknown-record", entry.where, str(role), lost=holds_text(value))
         else:
             yield from self._admit(thread, entry, _MESSAGES[role or "user"])
 
+    def _steps(self, thread: Thread, entries: _Entries, messages: list[_Entry]) -> Iterator[Batch]:
+        """Adds the steps, and after them what the messages that repeat them say beyond them."""
+        ends: list[str | None] = []  # the last turn of each step
+        for step in entries.steps:
+            for build in (_act_of_step, _observation_of_step):
+                self.builder.record(entries.size)
+                yield from self._admit(thread, step, build)
+            ends.append(thread.last)
+        if thread.last is not None:
+            self.builder.facts(thread.session)["shown_last"] = thread.last
+        answers = [entry for entry in messages if _is_answer(entry.value)]
+        others = [entry for entry in messages if not _is_answer(entry.value)]
+        for number, (step, end, *said) in enumerate(zip_longest(entries.steps, ends, answers, others)):
+            known = set(_lines(step.value if step else None))
+            for message in (each for each in said if each is not None):
+                self.builder.record(entries.size)
+                yield from self._repeated(thread, message, known, f"{_REPEATED} {number}", end)
+
+    def _repeated(
+        self, thread: Thread, message: _Entry, known: set[str], name: str, end: str | None
+    ) -> Iterator[Batch]:
+        if not isinstance(message.value, dict):
+            self.builder.skip("not-object", message.where)
+            return
+        more = "\n".join(line for line in _lines({"content": message.value.get("content")}) if line not in known)
+        role: Role = "assistant" if _is_answer(message.value) else "system"
+        draft = TurnDraft(role, tuple(text_parts(more)), f"{name} {role}", None, (end,))
+        yield from self._add_aside(thread, message, draft, _REPEATED)
+
     def _demonstrate(self, thread: Thread, entry: _Entry) -> Iterator[Batch]:
         """Adds a demonstration, which the model saw before its task. It has no position, so its hash is its id."""
+        text, _ = _content(entry.value.get("content"), no_flag)
+        name = f"demonstration {fingerprint(entry.value, ESSENCE).hash}"
+        yield from self._add_aside(thread, entry, TurnDraft("system", tuple(text_parts(text)), name), "demonstration")
+
+    def _add_aside(self, thread: Thread, entry: _Entry, draft: TurnDraft, kind: str) -> Iterator[Batch]:
+        """Adds a message that does not count as a position."""
         record, source_hash, _ = fingerprint(entry.value, ESSENCE)
-        text, others = _content(
-            record.get("content"), lambda reason, what: self.builder.note(reason, entry.where, what)
-        )
-        parts = marked((*text_parts(text), *others), hidden=True)
+        _, others = _content(record.get("content"), lambda reason, what: self.builder.note(reason, entry.where, what))
+        parts = marked((*draft.parts, *others), hidden=True)
         if not parts:
-            self.builder.other("demonstration")
+            self.builder.other(kind)
             return
         self.builder.postpone()
-        yield from thread.add_turn(TurnDraft("system", parts, f"demonstration {source_hash}"), source_hash, entry.where)
+        yield from thread.add_turn(draft._replace(parts=parts), source_hash, entry.where)
 
     def _admit(self, thread: Thread, entry: _Entry, build: Build) -> Iterator[Batch]:
         if not isinstance(entry.value, dict):
@@ -208,6 +215,12 @@ class _Reader:
         if build in (_observation_of_step, _observation_of_message):
             _wait(thread.clock, entry.value.get("execution_time"))
         yield from thread.admit(entry.value, entry.where, ESSENCE, build)
+
+
+def _lines(value: Any) -> list[str]:
+    """Returns the lines of what an entry says."""
+    said = [_content(value.get(key), no_flag)[0] for key in sorted(_CONTENT)] if isinstance(value, dict) else []
+    return [line.strip() for text in said for line in text.splitlines() if line.strip(" `")]
 
 
 def _entries_of(value: SourceRecord, line: RecordLine) -> _Entries:

@@ -3,7 +3,7 @@
 A thread gives turns their ids, times and parents. A record that does not become a turn is a `NonTurn` or a `Fault`.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
 from msgspec import Struct
@@ -112,6 +112,16 @@ class Fault(NamedTuple):
 Build = Callable[[SourceRecord, Flag], TurnDraft | NonTurn | Fault]
 
 
+class Admitted(NamedTuple):
+    """A record that became a turn."""
+
+    turn: str
+    record: SourceRecord  # as it was hashed: without what has no canonical form
+    draft: TurnDraft
+    answered: dict[str, str]  # the calls whose results it has, with their turns
+    is_new: bool  # no record of this turn was read before
+
+
 class ThreadState(Struct):
     """The state of a thread, without what it shares with the other threads of its file."""
 
@@ -158,36 +168,39 @@ class Thread:
         """Continues from the state of another thread."""
         self.last, self._hashes, self._position = state.last, state.hashes, state.position
 
-    def admit(self, record: SourceRecord, where: str, essence: Essence, build: Build) -> Iterator[Batch]:
+    def admit(
+        self, record: SourceRecord, where: str, essence: Essence, build: Build
+    ) -> Generator[Batch, None, Admitted | None]:
         """Adds a record that the builder has counted, and yields the batches that this completes.
 
-        The source hash of the record covers the fields that `essence` returns (ruling 15).
+        The source hash of the record covers the fields that `essence` returns (ruling 15). Returns what became of it,
+        or None for a record that is not a turn.
         """
         self._position += 1
         try:
             record, source_hash, repairs = fingerprint(record, essence)
         except SlicebaseError as error:
             self.builder.skip("no-canonical-form", where, error.message)
-            return
+            return None
         for reason in repairs:
             self.builder.note(reason, where)
         drafted = build(record, lambda reason, detail: self.builder.note(reason, where, detail))
         if isinstance(drafted, TurnDraft):
-            yield from self._added(drafted, drafted.source_hash or source_hash, where)
-            return
+            turn, answered, is_new = self._turn(drafted, drafted.source_hash or source_hash, where)
+            yield from self.builder.turn(turn, is_assumed=drafted.is_assumed)
+            return Admitted(turn.id, record, drafted, answered, is_new)
         if isinstance(drafted, NonTurn):
             self.add_non_turn(drafted)
-            return
+            return None
         self.bridge(drafted)
         self.builder.skip(drafted.reason, where, drafted.detail, lost=drafted.lost)
+        return None
 
     def add_turn(self, draft: TurnDraft, source_hash: str, where: str) -> Iterator[Batch]:
         """Adds a turn that was held back, and counts its record, which has an id but no place in the order."""
         self.builder.record()
-        yield from self._added(draft, source_hash, where)
-
-    def _added(self, draft: TurnDraft, source_hash: str, where: str) -> Iterator[Batch]:
-        yield from self.builder.turn(self._turn(draft, source_hash, where), is_assumed=draft.is_assumed)
+        turn, _, _ = self._turn(draft, source_hash, where)
+        yield from self.builder.turn(turn)
 
     def bridge(self, record: "NonTurn | Fault") -> None:
         """Makes the children of a record that is not a turn children of its parent."""
@@ -212,30 +225,38 @@ class Thread:
             return known.lower()
         return self._ids.get(known) or turn_id(self.builder.format, self.session, known)
 
-    def _turn(self, draft: TurnDraft, source_hash: str, where: str) -> Turn:
+    def _turn(self, draft: TurnDraft, source_hash: str, where: str) -> tuple[Turn, dict[str, str], bool]:
+        """Returns the turn of a record, the calls that it answers, and whether it is the first record of that turn.
+
+        A record that is repeated in its file states no parents again: those of the first may have been repaired.
+        """
         turn = self._own_id(draft.source_id, source_hash, where)
         if not self._is_named:
             self.builder.unnamed.add(self.session)
         time, guessed = self.clock.read(draft.time)
         if guessed:
             self.builder.note("no-time", where)
-        parents, dropped = self._joined(turn, draft)
+        is_new = turn not in self.links
+        answered = self._answered(draft.parts)
+        parents, dropped = self._joined(turn, draft, answered.values()) if is_new else ((), [])
         for closing in dropped:
             self.builder.note("cycle", where, closing)
         self.last = turn
-        self._calls.update((part.call_id, turn) for part in draft.parts if part.type == "tool_call" and part.call_id)
-        return Turn(turn, self.session, draft.role, draft.parts, time, parents, source_hash)
+        if is_new:
+            calls = (part.call_id for part in draft.parts if part.type == "tool_call" and part.call_id)
+            self._calls.update((call, turn) for call in calls)
+        return Turn(turn, self.session, draft.role, draft.parts, time, parents, source_hash), answered, is_new
 
-    def _joined(self, turn: str, draft: TurnDraft) -> tuple[tuple[Parent, ...], list[str]]:
+    def _joined(self, turn: str, draft: TurnDraft, called: Iterable[str]) -> tuple[tuple[Parent, ...], list[str]]:
         if draft.given is not None:
             return self.links.adopt(turn, draft.given)
         parent = self.last if draft.parent is LAST else self.id_of(draft.parent)
-        return self.links.join(turn, parent, [*self._known(draft.references), *self._called(draft.parts)])
+        return self.links.join(turn, parent, [*self._known(draft.references), *called])
 
-    def _called(self, parts: Iterable[Part]) -> list[str]:
-        """Returns the turns of the calls whose results are in these parts. A result names its call."""
+    def _answered(self, parts: Iterable[Part]) -> dict[str, str]:
+        """Returns the calls whose results are in these parts, with their turns. A result names its call."""
         results = (part.call_id for part in parts if part.type == "tool_result" and part.call_id)
-        return [turn for call in results if (turn := self._calls.pop(call, None)) is not None]
+        return {call: turn for call in results if (turn := self._calls.pop(call, None)) is not None}
 
     def _known(self, source_ids: Iterable[Any]) -> list[str]:
         return [known for source_id in source_ids if (known := self.id_of(source_id)) is not None]

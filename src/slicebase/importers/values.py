@@ -11,7 +11,7 @@ known not to be a turn (counted by kind), a record that was skipped (one note). 
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from msgspec import Struct
 
@@ -46,6 +46,7 @@ REASONS: Final[Mapping[str, ReasonCode]] = {
     "unknown-record": ReasonCode("skipped", "the type of the record is not known"),
     "no-message": ReasonCode("skipped", "the record should contain a message, but does not"),
     "no-canonical-form": ReasonCode("skipped", "the record has no canonical form, so it cannot be hashed"),
+    "unfinished": ReasonCode("skipped", "the message still grows; an import after its end stores it"),
     "no-beginning": ReasonCode(
         "skipped", "the messages before the steps were cut off, so the positions of the steps are not known"
     ),
@@ -67,8 +68,12 @@ REASONS: Final[Mapping[str, ReasonCode]] = {
     "compacted-parent": ReasonCode(
         "repaired", "the record names the turn before a compaction as its parent; the summary was used"
     ),
+    "missing-parent": ReasonCode(
+        "repaired", "the parent of the record is not stored; its turn goes on from the turn before it"
+    ),
     "cycle": ReasonCode("repaired", "a parent that descends from its own child was removed"),
     "unknown-content": ReasonCode("flattened", "content of an unknown type was kept as text"),
+    "long-facts": ReasonCode("flattened", "what is said about a session is long; its beginning was kept"),
     "media": ReasonCode("flattened", "media were kept as a pointer"),
     "unreadable": ReasonCode("flattened", "content that is encrypted in the source was kept as a pointer"),
 }
@@ -83,10 +88,11 @@ class Options(NamedTuple):
 
 
 class ImportSource(NamedTuple):
-    """One input: its name as reports show it (`export.zip!conversations.json`), and its bytes."""
+    """One input: its name as reports show it (`export.zip!conversations.json`), its bytes, and whether it may grow."""
 
     name: str
     chunks: Iterable[bytes]
+    is_growing: bool = False  # it was written just now: more may follow
 
     @property
     def stem(self) -> str:
@@ -108,7 +114,7 @@ class Note(Struct, frozen=True):
     lost: bool = False  # message content was left out
 
 
-StarterKey = tuple[str, ...]  # names an agent, its run, or its prompt
+StarterKey = tuple[str, str, str]  # what an agent is known by, its session, and the digest of its id, run or prompt
 
 
 class KnownAgents(NamedTuple):
@@ -116,6 +122,7 @@ class KnownAgents(NamedTuple):
 
     starters: list[tuple[StarterKey, str]]
     waiting: list[tuple[StarterKey, list[str]]]
+    linked: tuple[StarterKey, ...] = ()  # the starters whose agents were found
 
 
 class Batch(Struct, frozen=True):
@@ -135,17 +142,26 @@ class Batch(Struct, frozen=True):
     redacted: dict[str, int] = {}  # secrets replaced, by label
     unnamed: bool = False  # the source does not name the session: it is named after the file, or by the user
     agents: KnownAgents | None = None  # at the end of a file, what it says about agents of other files
+    is_open: bool = False  # at the end of a file that grows: something in it is not decided
     assumed: frozenset[str] = frozenset()  # turns whose records name no parent: theirs are the turns before them
 
 
 Read = Callable[[ImportSource], Iterator[Batch]]
 
 
-class Format(NamedTuple):
-    """An importer. `start` returns the reader of a file."""
+class Head(NamedTuple):
+    """The beginning of a source, by which its format is recognised: its bytes, and the first objects in them."""
 
     name: str
-    sniff: Callable[[bytes, str], bool]
+    data: bytes
+    records: list[dict[str, Any]]
+
+
+class Format(NamedTuple):
+    """An importer. `sniff` returns whether it reads a source, and `start` returns the reader of a file."""
+
+    name: str
+    sniff: Callable[[Head], bool]
     start: Callable[[Options], Read]
 
 

@@ -1,21 +1,25 @@
 """A SQLite database that can be deleted at any time: if it is missing, damaged or of another version, it is rebuilt.
 
 A process that uses the database holds a shared lock, and a process that deletes it holds an exclusive one. So nobody
-opens one file of an old database with another file of a new one. Where nothing can be written, the database is built in
-memory for one query.
+opens one file of an old database with another file of a new one.
+
+A question never fails because of the file. Where it cannot be written, because another process holds it for long, the
+disk is full, or nothing there may be changed, the question is asked in memory: of a copy of the file if it can be read,
+which the question brings up to date, and else of an empty database, which it fills.
 """
 
 import fcntl
 import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Final, NamedTuple, TypeVar
 
 import apsw
 
 from slicebase.errors import SlicebaseError, Where
+from slicebase.truth.failures import database_errors
 from slicebase.workspace.boundary import PRIVATE_MODE, narrow_opened, private_database
 from slicebase.workspace.disk import disk_full, has_no_space, is_full
 from slicebase.workspace.workspace import own_folder
@@ -25,9 +29,10 @@ _FILES: Final = ("", "-wal", "-shm")
 
 _Answer = TypeVar("_Answer")
 
-# With these errors, the file cannot be used, and the database is built in memory instead.
-_UNUSABLE: Final = (
-    OSError, apsw.ReadOnlyError, apsw.CantOpenError, apsw.IOError, apsw.FullError, apsw.PermissionsError,
+# With these errors, the file cannot be used now.
+_OBSTACLES: Final = (
+    OSError, apsw.BusyError, apsw.LockedError, apsw.ProtocolError, apsw.ReadOnlyError, apsw.CantOpenError, apsw.IOError,
+    apsw.FullError, apsw.PermissionsError, apsw.AuthError,
 )  # fmt: skip
 
 
@@ -42,67 +47,149 @@ class DatabaseLayout(NamedTuple):
 class Patience(NamedTuple):
     """How long to wait for others, in seconds: for their transactions, and for their locks."""
 
-    transactions: float = 120  # long enough for another process to fill a large database
+    transactions: float = 60  # to build a large index again costs more
     locks: float = 5
 
 
 PATIENT: Final = Patience()
+_KEPT_LOCKS: Final = 0.25  # seconds; others may keep a database open for as long as they run
+
+
+class OtherDatabaseError(Exception):
+    """The database belongs to another program, has another version, or describes something else: it is built again."""
+
+
+class _UnusableError(Exception):
+    """The file, or a copy of it, cannot be used now."""
+
+
+class _DoubtfulError(Exception):
+    """A question fails: because the file has values that nobody has written, or because of a bug of ours."""
 
 
 class Disposable:
-    """A database at a path that is built when it is needed."""
+    """A database at a path that is built when it is needed; without a path, in memory.
 
-    def __init__(self, path: Path, layout: DatabaseLayout, patience: Patience = PATIENT) -> None:
-        self.path = path
-        self._lock = path.with_suffix(".lock")
+    With `keeps_open` it stays open from one question to the next, until it is closed.
+    """
+
+    def __init__(self, path: Path | None, layout: DatabaseLayout, *, keeps_open: bool = False) -> None:
+        self.path = path or Path(":memory:")
+        self._lock = self.path.with_suffix(".lock")
         self._layout = layout
-        self._patience = patience
+        self._keeps_open = keeps_open
+        self._has_waited = False  # in vain: then the next question does not wait
+        self._file = ExitStack()
+        self._file_connection: apsw.Connection | None = None
+        self._memory: apsw.Connection | None = None  # what the last question was asked of, if not the file
+        self._has_file = path is not None
+
+    @property
+    def is_in_memory(self) -> bool:
+        """Whether the last question was not asked of the file."""
+        return self._memory is not None
+
+    def close(self) -> None:
+        """Closes what is open; the next question opens it again."""
+        self._close_file()
+        self._close_memory()
+
+    def _close_file(self) -> None:
+        self._file_connection = None
+        self._file.close()
+
+    def _close_memory(self) -> None:
+        if self._memory is not None:
+            self._memory.close()
+            self._memory = None
+
+    # Asking
 
     def ask(self, question: Callable[[apsw.Connection], _Answer]) -> _Answer:
         """Calls `question` with a connection and returns its result.
 
-        It may also write. If the database has to be rebuilt, it is called again.
+        It may also write. If the database has to be rebuilt, or the file cannot be used, it is called again.
         """
+        if self._has_file:
+            try:
+                return self._ask_file(question)
+            except _DoubtfulError:
+                self._close_memory()
+                answer = self._ask_memory(question)  # raises the error again if it comes from a bug
+                self.discard()
+                return answer
+            except _UnusableError:
+                with suppress(_UnusableError):
+                    return self._ask_copy(question)
+        return self._ask_memory(question)
 
-        def in_file() -> _Answer:
-            with self._opened() as connection:
-                return question(connection)
+    def fill(self, action: Callable[[apsw.Connection], object]) -> None:
+        """Calls `action` with a connection to the file, for questions to come; not if the file cannot be used."""
+        with suppress(_UnusableError, _DoubtfulError):
+            self._ask_file(action)
 
-        def in_memory() -> _Answer:
-            with self._in_memory() as connection:
-                return question(connection)
-
-        return self._with_fallback(in_file, in_memory)
-
-    def open(self) -> "OpenDatabase":
-        """Opens the database until the result is closed. Nobody can delete it meanwhile."""
-        return self._with_fallback(lambda: OpenDatabase.of(self._opened()), self.open_in_memory)
-
-    def open_in_memory(self) -> "OpenDatabase":
-        """Opens a new database in memory."""
-        return OpenDatabase.of(self._in_memory())
-
-    def _with_fallback(self, in_file: Callable[[], _Answer], in_memory: Callable[[], _Answer]) -> _Answer:
-        """Calls `in_file`, again after a rebuild if the file is damaged or has another layout; else `in_memory`."""
+    def _ask_file(self, question: Callable[[apsw.Connection], _Answer]) -> _Answer:
+        """Asks the file. One that is damaged or has another layout is deleted, and built again by the question."""
         for _ in range(2):
             try:
-                return in_file()
-            except apsw.BusyError:
-                raise SlicebaseError(
-                    "locked",
-                    "another process is building the index",
-                    hint="try again later",
-                    where=Where(str(self.path)),
-                ) from None
-            except _UNUSABLE:
-                break
-            except (apsw.Error, _OtherLayoutError):
+                answer = self._with_file(question)
+            except SlicebaseError:
+                raise  # it is about something else
+            except _OBSTACLES as error:
+                self._has_waited = True
+                raise _UnusableError from error
+            except (apsw.CorruptError, apsw.NotADBError, OtherDatabaseError):
                 if not self.discard():
                     break
-            except (ValueError, TypeError, LookupError):  # as values that nobody has written cause
-                if self.is_sound() or not self.discard():
-                    raise
-        return in_memory()
+            except Exception as error:
+                raise _DoubtfulError from error
+            else:
+                self._has_waited = False
+                self._close_memory()
+                return answer
+        raise _UnusableError
+
+    def _with_file(self, question: Callable[[apsw.Connection], _Answer]) -> _Answer:
+        if not self._keeps_open:
+            with self._opened() as connection:
+                return question(connection)
+        if self._file_connection is None:
+            self._file_connection = self._file.enter_context(self._opened())
+        _set_patience(self._file_connection, self._patience)
+        return question(self._file_connection)
+
+    def _ask_copy(self, question: Callable[[apsw.Connection], _Answer]) -> _Answer:
+        """Asks a copy of the file, or the database in memory that the last question has left."""
+        try:
+            self._memory = self._memory or self._copied()
+            return question(self._memory)
+        except SlicebaseError:
+            raise
+        except Exception as error:  # it cannot be copied, or what was copied is damaged
+            self._close_memory()
+            raise _UnusableError from error
+
+    def _copied(self) -> apsw.Connection:
+        copy = _in_memory()
+        with self._opened() as source, copy.backup("main", source, "main") as backup:
+            backup.step()
+        return copy
+
+    def _ask_memory(self, question: Callable[[apsw.Connection], _Answer]) -> _Answer:
+        """Asks a database in memory, at first an empty one."""
+        if self._memory is None:
+            self._memory = _in_memory()
+            self._ensure_layout(self._memory)
+        with database_errors(self.path):
+            return question(self._memory)
+
+    @property
+    def _patience(self) -> Patience:
+        if self._has_waited:
+            return Patience(0, 0)
+        return PATIENT._replace(locks=min(PATIENT.locks, _KEPT_LOCKS)) if self._keeps_open else PATIENT
+
+    # Deleting
 
     def exists(self) -> bool:
         """Returns whether any file of the database exists, or might exist where that cannot be seen."""
@@ -129,6 +216,7 @@ class Disposable:
         if not self.exists():
             return
         kept = "the index still holds what was purged"
+        self._has_waited = False
         try:
             self._delete()
         except BlockingIOError:
@@ -140,6 +228,7 @@ class Disposable:
             raise SlicebaseError("cannot-write", message, hint=hint, where=Where(str(self.path))) from None
 
     def _delete(self) -> None:
+        self._close_file()
         with self._locked(fcntl.LOCK_EX):
             for suffix in _FILES:
                 Path(f"{self.path}{suffix}").unlink(missing_ok=True)
@@ -149,7 +238,7 @@ class Disposable:
 
         Raises `disk-full` where there is no space to look: that is not damage.
         """
-        if not self.path.exists():
+        if not self.exists():
             return True
         try:
             with self._opened() as connection:
@@ -161,7 +250,7 @@ class Disposable:
             if is_full(error) or has_no_space(self.path.parent):
                 raise disk_full(Where(str(self.path))) from None
             return not os.access(self.path.parent, os.W_OK)  # in a read-only folder, this is not a sign of damage
-        except _OtherLayoutError:
+        except OtherDatabaseError:
             return True  # it is rebuilt when it is needed
         except apsw.Error:
             return False
@@ -179,15 +268,9 @@ class Disposable:
         own_folder(self.path.parent)
         with self._locked(fcntl.LOCK_SH):
             private_database(self.path)
-            with _connected(str(self.path), self._patience) as connection:
+            with _connected(self.path, self._patience) as connection:
                 self._ensure_layout(connection)
                 yield connection
-
-    @contextmanager
-    def _in_memory(self) -> Iterator[apsw.Connection]:
-        with _connected(":memory:", self._patience) as connection:
-            self._ensure_layout(connection)
-            yield connection
 
     @contextmanager
     def _locked(self, mode: int) -> Iterator[None]:
@@ -210,7 +293,7 @@ class Disposable:
                 connection.pragma("application_id", application)
                 connection.pragma("user_version", version)
             elif _layout_of(connection) != (application, version):
-                raise _OtherLayoutError
+                raise OtherDatabaseError
 
 
 def problems_of(connection: apsw.Connection) -> list[str]:
@@ -226,26 +309,12 @@ def check_words(connection: apsw.Connection) -> None:
         connection.execute(f"INSERT INTO {name} ({name}) VALUES ('integrity-check')")
 
 
-class OpenDatabase(NamedTuple):
-    """An open database, and the function that closes it."""
-
-    connection: apsw.Connection
-    close: Callable[[], None]
-
-    @classmethod
-    def of(cls, opened: AbstractContextManager[apsw.Connection]) -> "OpenDatabase":
-        """Enters a context manager that is left when the result is closed."""
-        stack = ExitStack()
-        return cls(stack.enter_context(opened), stack.close)
-
-
-class _OtherLayoutError(Exception):
-    """The database belongs to another program, or has another version."""
-
-
 @contextmanager
 def reading(connection: apsw.Connection) -> Iterator[None]:
     """Keeps one view of the database inside the block, even if another process writes meanwhile."""
+    if connection.in_transaction:
+        yield
+        return
     try:
         connection.execute("BEGIN")
         yield
@@ -268,14 +337,24 @@ def writing(connection: apsw.Connection) -> Iterator[None]:
 
 
 @contextmanager
-def _connected(path: str, patience: Patience) -> Iterator[apsw.Connection]:
-    connection = apsw.Connection(path, flags=_OPEN)
+def _connected(path: Path, patience: Patience) -> Iterator[apsw.Connection]:
+    connection = apsw.Connection(str(path), flags=_OPEN)
     try:
-        connection.set_busy_timeout(int(patience.transactions * 1000))
+        _set_patience(connection, patience)
         connection.execute("PRAGMA synchronous = NORMAL; PRAGMA cache_size = -65536; PRAGMA trusted_schema = OFF")
         yield connection
     finally:
         connection.close()
+
+
+def _in_memory() -> apsw.Connection:
+    connection = apsw.Connection(":memory:")
+    connection.execute("PRAGMA temp_store = MEMORY; PRAGMA trusted_schema = OFF")  # the disk may be full
+    return connection
+
+
+def _set_patience(connection: apsw.Connection, patience: Patience) -> None:
+    connection.set_busy_timeout(int(patience.transactions * 1000))
 
 
 def _layout_of(connection: apsw.Connection) -> tuple[int, int]:

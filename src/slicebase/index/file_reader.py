@@ -4,7 +4,7 @@ import errno
 import json
 import os
 import stat
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -16,13 +16,12 @@ from slicebase.context.forms import for_index
 from slicebase.core.hashing import raw_digest
 from slicebase.core.refs import parse
 from slicebase.errors import SlicebaseError, Where
-from slicebase.files.body.text import Cleaned
 from slicebase.files.facts import BodyPassage, Facts, StatedLink, read_facts
 from slicebase.files.links import SUFFIX, resolve, target_kind
 from slicebase.files.slice_file import SliceFile
 from slicebase.files.yaml.load import MAX_HEADER
 from slicebase.index.logs import LogUpdate
-from slicebase.index.notes import IndexedNote, index_note
+from slicebase.index.notes import AtHand, Cleaning, IndexedNote, NotesAtHand, index_note
 from slicebase.index.schema import PASSAGE_BREAK, ReadProgress
 from slicebase.workspace.note_files import is_certain, stamps
 from slicebase.workspace.workspace import LIBRARY
@@ -39,12 +38,20 @@ class _KnownFile(NamedTuple):
 class Update:
     """One update of the index from the folder, in one transaction."""
 
-    def __init__(self, connection: apsw.Connection, library: Path, cleaned: Cleaned, progress: ReadProgress) -> None:
+    def __init__(
+        self,
+        connection: apsw.Connection,
+        library: Path,
+        cleaning: Cleaning,
+        progress: ReadProgress,
+        at_hand: AtHand | None = None,
+    ) -> None:
         self._connection = connection
         self._library = library
         self._root = library.parent
-        self._cleaned = cleaned
+        self._cleaning = cleaning
         self._progress = progress
+        self._at_hand = at_hand or AtHand({}, NotesAtHand())
         self._tick = 0
         self._notes_read: set[int] = set()  # in this update
 
@@ -65,13 +72,13 @@ class Update:
         certain = all(_is_certain(stamp, tick) for stamp in stamps.values())
         self._connection.execute("UPDATE state SET listing = ?", ("\0".join(listing) if certain else "",))
 
-    def run_notes(self, cleaning: Callable[[], str]) -> None:
+    def run_notes(self) -> None:
         """Reads the notes that have changed since the last update; all, if secrets are now replaced differently."""
         known: list[Any] = self._connection.execute("SELECT file, path, stamp FROM notes ORDER BY file").fetchall()
         if not known:
             self._connection.execute("UPDATE state SET notes = '', cleaned = ''")
             return
-        cleaned = cleaning()
+        cleaned = self._cleaning.state()
         again = self._connection.execute("SELECT cleaned FROM state").get not in ("", cleaned)
         found = stamps(self._root, [path for _, path, _ in known])
         due = [
@@ -100,7 +107,7 @@ class Update:
                 query = "UPDATE files SET stamp = ?, disk_time = ?, size = ? WHERE number = ?"
                 self._connection.execute(query, (stamp, time, size, known.number))
                 return
-            facts = _facts(data, name, size)
+            facts = _facts(data, name, size, self._at_hand.files.get(name))
             note = self._indexed(facts.note.path) if facts.note else None
         except SlicebaseError as error:
             problem = json.dumps(error.as_json())
@@ -117,7 +124,7 @@ class Update:
                 self._notes_read.add(number)
 
     def _indexed(self, path: str) -> IndexedNote:
-        note = index_note(self._root, path, self._cleaned)
+        note = index_note(self._root, path, self._cleaning, self._at_hand.notes)
         return note if is_certain(note.stamp, self._tick) else note._replace(stamp="")
 
     def _read_note(self, number: int, path: str, *, again: bool) -> None:
@@ -204,9 +211,9 @@ def _with_note(facts: Facts, note: IndexedNote | None) -> Facts:
     return replace(facts, passages=note.passages) if note else facts
 
 
-def _facts(data: bytes, name: str, size: int) -> Facts:
-    """Returns the facts of a file. The hash is None where the body was not read."""
-    facts = read_facts(_parsed(data, name, size))
+def _facts(data: bytes, name: str, size: int, at_hand: SliceFile | None = None) -> Facts:
+    """Returns the facts of a file. The hash is None where the body was not read. `at_hand` may be the file, or not."""
+    facts = read_facts(at_hand if at_hand and at_hand.to_bytes() == data else _parsed(data, name, size))
     return facts if size == len(data) or facts.kind == "pointer" else replace(facts, hash=None)
 
 

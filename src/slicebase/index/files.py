@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from stat import S_ISREG
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import apsw
 
@@ -20,22 +20,20 @@ from slicebase.index.schema import FILES_LAYOUT, ReadProgress
 from slicebase.workspace.boundary import cannot_read
 from slicebase.workspace.workspace import Workspace, create_local_folder
 
+if TYPE_CHECKING:  # start-up counts: most libraries have no notes
+    from slicebase.index.notes import AtHand, Cleaning
+
 _Answer = TypeVar("_Answer")
 
-
-class Cleaning(Protocol):
-    """The redaction that texts of notes pass before they are stored."""
-
-    def uncounted(self, text: str) -> str: ...
-
-    def state(self) -> str: ...
+# What tells an index from another one: a new one after damage, or one in memory.
+_STATE: Final = "SELECT length(listing), length(notes), cleaned, (SELECT count(*) FROM files) FROM state"
 
 
 class FileIndex:
     """The index of the slice files of a workspace, and of the notes that they point to."""
 
     def __init__(
-        self, workspace: Workspace, cleaning: Cleaning, progress: ReadProgress = lambda done, total: None
+        self, workspace: Workspace, cleaning: "Cleaning", progress: ReadProgress = lambda done, total: None
     ) -> None:
         self._root = workspace.root
         self._library = workspace.library
@@ -43,34 +41,40 @@ class FileIndex:
         self.progress = progress
         self.database = Disposable(workspace.files, FILES_LAYOUT)
         self.unreadable = 0  # files that could not be read at the last query
-        self._was_asked = False
+        self._known: object = None  # the state of the index at the last query
 
-    def ask(self, question: Callable[[apsw.Connection], _Answer]) -> _Answer:
-        """Updates the index, calls `question` with a connection to it, and returns the result."""
+    def ask(self, question: Callable[[apsw.Connection], _Answer], at_hand: "AtHand | None" = None) -> _Answer:
+        """Updates the index, calls `question` with a connection to it, and returns the result.
 
-        def with_current_files(connection: apsw.Connection) -> _Answer:
-            self._bring_up_to_date(connection)
-            with reading(connection):
-                self.unreadable = connection.execute("SELECT count(*) FROM files WHERE problem IS NOT NULL").get
-                return question(connection)
-
-        if not self.database.path.exists():
-            with suppress(SlicebaseError):  # where nothing can be written, the index is built in memory
-                create_local_folder(self._root)
-        answer = self.database.ask(with_current_files)
-        self._was_asked = True
-        return answer
+        `at_hand` is what the caller has just read and written, so that it is not read a second time.
+        """
+        return self._ask(question, lambda connection: self._bring_up_to_date(connection, at_hand))
 
     def ask_again(self, question: Callable[[apsw.Connection], _Answer]) -> _Answer:
         """Asks about what the last query has found, without a new look at the folder, which takes longer."""
 
-        def with_known_files(connection: apsw.Connection) -> _Answer:
+        def update(connection: apsw.Connection) -> None:
+            if connection.execute(_STATE).get != self._known:
+                self._bring_up_to_date(connection, None)
+
+        return self._ask(question, update)
+
+    def _ask(
+        self, question: Callable[[apsw.Connection], _Answer], update: Callable[[apsw.Connection], None]
+    ) -> _Answer:
+        def with_current_files(connection: apsw.Connection) -> _Answer:
+            update(connection)
             with reading(connection):
+                self._known = connection.execute(_STATE).get
+                self.unreadable = connection.execute("SELECT count(*) FROM files WHERE problem IS NOT NULL").get
                 return question(connection)
 
-        return self.database.ask(with_known_files) if self._was_asked else self.ask(question)
+        if not self.database.exists():
+            with suppress(SlicebaseError):  # where nothing can be written, the index is built in memory
+                create_local_folder(self._root)
+        return self.database.ask(with_current_files)
 
-    def _bring_up_to_date(self, connection: apsw.Connection) -> None:
+    def _bring_up_to_date(self, connection: apsw.Connection, at_hand: "AtHand | None") -> None:
         known, notes, cleaned = connection.execute("SELECT listing, notes, cleaned FROM state").get
         current = "\0".join(listing(self._library))
         if known == current and (known or self._is_empty(connection)) and self._notes_are_the_same(notes, cleaned):
@@ -79,9 +83,9 @@ class FileIndex:
 
         with writing(connection):
             tick = self.database.tick()
-            update = Update(connection, self._library, self._cleaning.uncounted, self.progress)
+            update = Update(connection, self._library, self._cleaning, self.progress, at_hand)
             update.run(listing(self._library), tick)
-            update.run_notes(self._cleaning.state)
+            update.run_notes()
 
     def _is_empty(self, connection: apsw.Connection) -> bool:
         """Returns whether the index has no files: a listing that is not certain is empty, too."""

@@ -4,17 +4,72 @@ A note is read again when its size, its times or its inode have changed, like a 
 """
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol
 
 import apsw
 
 from slicebase.errors import SlicebaseError
-from slicebase.files.body.text import Cleaned
 from slicebase.files.facts import BodyPassage
 from slicebase.files.note import NoteTargets, note_targets, note_text
 from slicebase.files.note_links import NoteLink
-from slicebase.workspace.note_files import ABSENT, MISSING, read_note_bytes
+from slicebase.files.slice_file import SliceFile
+from slicebase.workspace.note_files import ABSENT, MISSING, NoteBytes, read_note_bytes
+
+_MOST_AT_HAND: Final = 64 << 20  # characters of texts: those of a large folder do not fit into memory
+
+
+class Cleaning(Protocol):
+    """The redaction that texts of notes pass before they are stored."""
+
+    def uncounted(self, text: str) -> str: ...
+
+    def state(self) -> str: ...
+
+
+# What was read just now
+
+
+class CleanNote(NamedTuple):
+    """The text of a note without secrets, and its aliases and links."""
+
+    text: str
+    targets: NoteTargets
+
+
+class NotesAtHand:
+    """The notes that a call has read, as far as memory allows, so that the index does not redact and read them again.
+
+    A text is only used for the same bytes, and as long as secrets are replaced as they were when it was read.
+    """
+
+    def __init__(self) -> None:
+        self._notes: dict[tuple[str, str], CleanNote] = {}  # by the digest of the bytes, and the state of the redaction
+        self._size = 0
+
+    def keep(self, digest: str, cleaned: str, note: CleanNote) -> None:
+        """Keeps a note, if there is room for it. `cleaned` is the state of the redaction before it was redacted."""
+        if self._size + len(note.text) <= _MOST_AT_HAND:
+            self._size += len(note.text)
+            self._notes[digest, cleaned] = note
+
+    def of(self, found: NoteBytes, cleaning: Cleaning) -> CleanNote:
+        """Returns what is kept of these bytes, or else reads them. Raises an error for bytes that are not text."""
+        if self._notes and (known := self._notes.get((found.digest, cleaning.state()))):
+            return known
+        text = cleaning.uncounted(note_text(found.data))
+        return CleanNote(text, note_targets(text))
+
+
+class AtHand(NamedTuple):
+    """What a writer has just read and written. The index takes it for what is on the disk if the bytes are the same."""
+
+    files: Mapping[str, SliceFile]  # by their names in the folder
+    notes: NotesAtHand
+
+
+# What the index keeps
 
 
 class IndexedNote(NamedTuple):
@@ -31,7 +86,7 @@ class IndexedNote(NamedTuple):
         return (BodyPassage(1, "", self.text),) if self.text.strip() else ()
 
 
-def index_note(root: Path, path: str, cleaned: Cleaned) -> IndexedNote:
+def index_note(root: Path, path: str, cleaning: Cleaning, at_hand: NotesAtHand) -> IndexedNote:
     """Reads a note for the index. What the index keeps has no secrets (ruling 50)."""
     try:
         found = read_note_bytes(root, path)
@@ -39,10 +94,9 @@ def index_note(root: Path, path: str, cleaned: Cleaned) -> IndexedNote:
         absent = error.code == "no-input"
         return IndexedNote(ABSENT if absent else "", None, MISSING if absent else error.message, "", "")
     try:
-        text = cleaned(note_text(found.data))
+        text, targets = at_hand.of(found, cleaning)
     except SlicebaseError as error:
         return IndexedNote(found.stamp, found.digest, error.message, "", "")
-    targets = note_targets(text)
     said = json.dumps(targets) if any(targets) else ""
     return IndexedNote(found.stamp, found.digest, None, said, text)
 

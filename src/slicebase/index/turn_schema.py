@@ -1,9 +1,13 @@
-"""The tables of the turn index. It is rebuilt when their version changes."""
+"""The tables of the turn index, and what is added to them. It is rebuilt when their version changes."""
 
-from typing import Final
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from slicebase.index.disposable import DatabaseLayout
 from slicebase.index.schema import FTS_TOKENIZER, NAME_TOKENIZER
+
+if TYPE_CHECKING:
+    from slicebase.graph.contents import CallMade
 
 _SCHEMA: Final = f"""
 CREATE TABLE state (turns INTEGER NOT NULL, size INTEGER NOT NULL, mark TEXT NOT NULL);
@@ -42,4 +46,21 @@ CREATE VIRTUAL TABLE naming USING fts5vocab (names, instance);
 CREATE VIRTUAL TABLE vocabulary USING fts5vocab (words, row);
 CREATE VIRTUAL TABLE occurrence USING fts5vocab (words, instance);
 """
-TURNS_LAYOUT: Final = DatabaseLayout(application=0x534C4349, version=3, schema=_SCHEMA)  # "SLCI"
+TURNS_LAYOUT: Final = DatabaseLayout(application=0x534C4349, version=4, schema=_SCHEMA)  # "SLCI"
+CHUNKS_LAYOUT: Final = DatabaseLayout(application=0x534C4343, version=4, schema=_SCHEMA)  # "SLCC"
+
+CHOSEN: Final = "(SELECT value FROM json_each(?))"
+
+
+class IndexedTurn(NamedTuple):
+    """A turn as it is added to the index."""
+
+    id: str
+    session: str
+    time: int
+    parents: tuple[str, ...]
+    text: str
+    role: str = ""
+    kinds: int = 0  # as bits
+    calls: "Sequence[CallMade]" = ()
+    answered: Sequence[str] = ()  # the ids of the calls whose results it has

@@ -6,38 +6,48 @@ their row numbers are enough.
 
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from slicebase.core.ids import uuid_of
 from slicebase.core.times import from_text
 from slicebase.graph.contents import answered_in, calls_in, kind_bits, kinds_of, plain_text
 from slicebase.graph.record import TurnRecord, read_link, read_parts, read_turn
 from slicebase.index.disposable import Disposable
-from slicebase.index.turn_schema import TURNS_LAYOUT
-from slicebase.index.turns import IndexedTurn, TurnIndex
+from slicebase.index.turn_schema import TURNS_LAYOUT, IndexedTurn
+from slicebase.index.turns import TurnIndex
+from slicebase.truth.failures import database_errors
 
 if TYPE_CHECKING:  # keeps start-up fast
     from slicebase.truth.truth import Truth
 
 _EMPTY = "0 0 0"  # the numbers of a mark
-FillProgress = Callable[[int], None]  # called with the number of turns that were added since the last call
+_Answer = TypeVar("_Answer")
 
 
-def update_turn_index(index: TurnIndex, truth: "Truth", progress: FillProgress = lambda count: None) -> None:
-    """Adds the turns that are new in the truth, and removes those that were purged."""
+def ask_turns(index: TurnIndex, truth: "Truth", question: Callable[[], _Answer]) -> _Answer:
+    """Brings the index up to date, and returns the result of a function that reads it."""
+
+    def with_current_turns() -> _Answer:
+        update_turn_index(index, truth)
+        return question()
+
+    return index.ask(with_current_turns)
+
+
+def update_turn_index(index: TurnIndex, truth: "Truth") -> None:
+    """Adds the turns that are new in the truth, and removes those that were purged. Call it in `ask` or `fill`."""
     now = index_mark(truth)
     if now == index.mark:
         return
     database, turns, links, purges = read_mark(index.mark)
     if index.mark and database != read_mark(now).database:
         index.restart()
-        turns, links, purges = 0, 0, 0
     if purges != read_mark(now).purges:
-        index.remove(purged_turns(truth))
+        index.erase(purged_turns(truth))
     relinked = _children_of_links_after(truth, links)
     if relinked:
         index.remove(relinked)
-    index.add(_counted(_turns_to_add(truth, turns, relinked), progress), mark=now)
+    index.add(_turns_to_add(truth, turns, relinked), mark=now)
 
 
 def holds_purged(path: Path, truth: "Truth") -> bool:
@@ -45,7 +55,7 @@ def holds_purged(path: Path, truth: "Truth") -> bool:
     if not Disposable(path, TURNS_LAYOUT).exists():
         return False
     with TurnIndex(path) as index:
-        return index.has_any(purged_turns(truth))
+        return index.ask(lambda: index.has_any(purged_turns(truth)))
 
 
 class IndexMark(NamedTuple):
@@ -61,7 +71,8 @@ def index_mark(truth: "Truth") -> str:
     """Returns the mark of an index that is up to date."""
     last = "SELECT coalesce(max(rowid), 0) FROM"
     query = f"SELECT ({last} turns), ({last} links), ({last} acts)"
-    return " ".join(map(str, (truth.identity.database, *next(truth.database.connection.execute(query)))))
+    with database_errors(truth.database.path):
+        return " ".join(map(str, (truth.identity.database, *next(truth.database.connection.execute(query)))))
 
 
 def read_mark(mark: str) -> IndexMark:
@@ -73,30 +84,33 @@ def read_mark(mark: str) -> IndexMark:
 def _children_of_links_after(truth: "Truth", rowid: int) -> list[str]:
     """Returns the turns that have new parents since they were added."""
     query = "SELECT DISTINCT child FROM links WHERE rowid > ?"
-    return [uuid_of(child) for (child,) in truth.database.connection.execute(query, (rowid,))]
+    with database_errors(truth.database.path):
+        return [uuid_of(child) for (child,) in truth.database.connection.execute(query, (rowid,))]
 
 
 def purged_turns(truth: "Truth") -> Iterator[str]:
     """Yields the ids of the turns whose text was purged."""
     query = "SELECT DISTINCT owner FROM texts WHERE purged IS NOT NULL AND owner LIKE 'session:%'"
-    owners: list[Any] = truth.database.connection.execute(query).fetchall()
-    for (owner,) in owners:
-        for stored in truth.turns.of_session(owner.removeprefix("session:")):
-            text = truth.texts.get(owner, stored.record.content_hash)
-            if text is not None and text.data is None:
-                yield stored.record.id
+    with database_errors(truth.database.path):
+        owners: list[Any] = truth.database.connection.execute(query).fetchall()
+        for (owner,) in owners:
+            for stored in truth.turns.of_session(owner.removeprefix("session:")):
+                text = truth.texts.get(owner, stored.record.content_hash)
+                if text is not None and text.data is None:
+                    yield stored.record.id
 
 
 def _turns_to_add(truth: "Truth", rowid: int, again: list[str]) -> Iterator[IndexedTurn]:
     query = "SELECT record FROM turns WHERE rowid > ? ORDER BY rowid"
     linked: dict[str, list[str]] = {}  # by child: parents that its own record does not name
-    for (record,) in truth.database.connection.execute("SELECT record FROM links") if again or rowid == 0 else ():
-        link = read_link(record)
-        linked.setdefault(link.child, []).append(link.parent)
-    for (record,) in truth.database.connection.execute(query, (rowid,)):
-        yield from _indexed(truth, read_turn(record), linked)
-    for stored in truth.turns.find(again).values():
-        yield from _indexed(truth, stored.record, linked)
+    with database_errors(truth.database.path):
+        for (record,) in truth.database.connection.execute("SELECT record FROM links") if again or rowid == 0 else ():
+            link = read_link(record)
+            linked.setdefault(link.child, []).append(link.parent)
+        for (record,) in truth.database.connection.execute(query, (rowid,)):
+            yield from _indexed(truth, read_turn(record), linked)
+        for stored in truth.turns.find(again).values():
+            yield from _indexed(truth, stored.record, linked)
 
 
 def _indexed(truth: "Truth", record: TurnRecord, linked: Mapping[str, list[str]]) -> Iterator[IndexedTurn]:
@@ -109,9 +123,3 @@ def _indexed(truth: "Truth", record: TurnRecord, linked: Mapping[str, list[str]]
     kinds = kind_bits(kinds_of(record.role, parts))
     what = (record.role, kinds, calls_in(parts), answered_in(parts))
     yield IndexedTurn(record.id, record.session, from_text(record.time), parents, plain_text(parts), *what)
-
-
-def _counted(turns: Iterator[IndexedTurn], progress: FillProgress) -> Iterator[IndexedTurn]:
-    for turn in turns:
-        progress(1)
-        yield turn

@@ -20,7 +20,8 @@ from slicebase.files.body.sections import section_ref
 from slicebase.files.freshness import Label, label_at
 from slicebase.index.entries import EVERY_FILE, FileEntry, Filters
 from slicebase.index.narrow import TurnFilters
-from slicebase.index.turns import IndexedTurn, TurnIndex
+from slicebase.index.turn_schema import IndexedTurn
+from slicebase.index.turns import TurnIndex
 from slicebase.library.library import Library
 from slicebase.library.texts import note_of, sectioned
 
@@ -33,9 +34,11 @@ class LibraryChunks:
         self._index = index
         self._entries: dict[str, FileEntry] = {}
         self._rows_seen: set[tuple[str, str]] = set()  # rows that were returned as candidates since the last ranking
+        self._count = 0
 
     def __len__(self) -> int:
-        return len(self._index)
+        """Returns how many chunks there were at the last ranking."""
+        return self._count
 
     def close(self) -> None:
         self._index.close()
@@ -52,12 +55,13 @@ class LibraryChunks:
 
         def ranked() -> list[Ranked]:
             self._update_index(now)
-            if not len(self._index):
+            self._count = len(self._index)
+            if not self._count:
                 return []
             asked = analyse(question, self._index.words(question))
             return rank(asked, self._index.figures(asked, self._wanted(filters, without)), limit)
 
-        return self._index.retried(ranked)
+        return self._index.ask(ranked)
 
     def _wanted(self, filters: Filters, without: tuple[Term, ...]) -> TurnFilters:
         files = None if filters == EVERY_FILE else {entry.id for entry in self._library.list_files(filters)}
@@ -102,11 +106,14 @@ class LibraryChunks:
         return recalled.label if age == Label.FRESH or age in recalled.label else f"{recalled.label} · {age}"
 
     def _update_index(self, now: int) -> None:
-        self._entries = {entry.id: entry for entry in self._library.list_files() if not entry.purged}
+        files = self._library.list_files()
+        self._entries = {entry.id: entry for entry in files if not entry.purged}
         current = {entry.id: _signature(entry) for entry in self._entries.values()}
         before: dict[str, str] = json.loads(self._index.mark or "{}")
         if current == before:
             return
+        if purged := [entry.id for entry in files if entry.purged and entry.id in before]:
+            self._index.erase_sessions(purged)
         self._index.remove_sessions([file_id for file_id in before if current.get(file_id) != before[file_id]])
         changed = [entry for entry in self._entries.values() if before.get(entry.id) != current[entry.id]]
         chunks = (chunk for entry in changed for chunk in self._chunks(entry, now))

@@ -15,11 +15,10 @@ from slicebase.files.body.write import whole_body
 from slicebase.files.create import new_file
 from slicebase.files.links import file_name
 from slicebase.files.model import Link
-from slicebase.files.note import note_text
 from slicebase.files.note_links import NamedNote, NoteNames
 from slicebase.files.slice_file import SliceFile
 from slicebase.files.yaml.edit import delete_key, set_key
-from slicebase.index.notes import CopiedNote, copied_notes
+from slicebase.index.notes import CopiedNote, NotesAtHand, copied_notes
 from slicebase.library.notes import NoteReader, NotesCall, NotesReport, one_at_a_time
 from slicebase.library.pointers import MOST_LINKED, NoteVersion, moment_of, note_id
 from slicebase.library.walk import SkippedNote, walk
@@ -103,7 +102,7 @@ class NoteCopier:
                 unchanged += 1
             else:
                 reader.skipped.append(SkippedNote(path, _CHANGED))
-        refused = self._write(source, copies, reader.skipped)
+        refused = self._write(source, copies, reader)
         written = [each for each in copies if each.id not in refused]
         return NotesReport(
             added=len(written),
@@ -126,20 +125,20 @@ class NoteCopier:
         mark = raw_digest(os.fsencode(prefix if inside else folder)).hex()[:_MARK]
         return _Source(folder, mark, "" if prefix in (".", "") else f"{prefix}/")
 
-    def _write(self, source: _Source, copies: Sequence[_Copy], skipped: list[SkippedNote]) -> Collection[str]:
+    def _write(self, source: _Source, copies: Sequence[_Copy], reader: NoteReader) -> Collection[str]:
         """Writes the files in batches. Returns the ids of those that could not be written: no file links to them."""
         refused: dict[str, str] = {}
         for first in range(0, len(copies), _BATCH):
             files = []
             for each in copies[first : first + _BATCH]:
                 try:
-                    files.append(self._file(source, each))
+                    files.append(self._file(source, each, reader.at_hand))
                 except SlicebaseError as error:  # the note changed or went since it was read first
                     refused[each.id] = error.message
             with self._folder.writing() as writer:
                 unwritten = writer.write_all((None, file) for file in files)
             refused |= {file.id or "": error.message for file, error in unwritten}
-        skipped += [SkippedNote(each.version.path, refused[each.id]) for each in copies if each.id in refused]
+        reader.skipped += [SkippedNote(each.version.path, refused[each.id]) for each in copies if each.id in refused]
         self._unlink([each for each in copies if each.id not in refused], refused)
         if copies:
             self._index.ask(lambda connection: None)
@@ -157,13 +156,13 @@ class NoteCopier:
             with self._folder.writing() as writer:
                 writer.write_all(drafts)
 
-    def _file(self, source: _Source, each: _Copy) -> SliceFile:
-        """Returns the slice file of a note. Its text is read again: those of a large folder do not fit into memory."""
+    def _file(self, source: _Source, each: _Copy, at_hand: NotesAtHand) -> SliceFile:
+        """Returns the slice file of a note. Its bytes are read again: the note may have changed."""
         version = each.version
         data = read_note_bytes(source.path, version.path)
         if data.digest != version.hash:
             raise SlicebaseError("conflict", f"{version.path} changed while it was read", hint="try again")
-        text = self._redaction.uncounted(note_text(data.data))
+        text = at_hand.of(data, self._redaction).text
         body_type = "text" if version.path.lower().endswith(".txt") else "markdown"
         return new_file(
             id=each.id,

@@ -201,7 +201,7 @@ class FolderWriter:
 
     def __init__(self, folder: SliceFolder) -> None:
         self.folder = folder
-        self._real: dict[str, Path | None] = {}  # folders that new files name, as they are without symbolic links
+        self._is_in: dict[str, bool] = {}  # whether folders that new files name are inside
 
     def find(self, given: str, if_version: str | None = None) -> SliceFile:
         """Returns the file to change. Raises a conflict if it is no longer the version that the change is based on."""
@@ -292,10 +292,10 @@ class FolderWriter:
         if os.path.islink(full):
             return self.folder.inside(to) is not None
         above = os.path.dirname(full)
-        if above not in self._real:
-            self._real[above] = _real_or_none(above)
-        real = self._real[above]
-        return real is not None and real.is_relative_to(self.folder.root)
+        if above not in self._is_in:
+            real = _real_or_none(above)
+            self._is_in[above] = real is not None and real.is_relative_to(self.folder.root)
+        return self._is_in[above]
 
 
 def _real_or_none(path: StrPath) -> Path | None:

@@ -19,7 +19,7 @@ from slicebase.files.note import NOTE_GONE, NoteTargets, note_place, note_text, 
 from slicebase.files.note_links import NamedNote, NoteNames
 from slicebase.files.slice_file import SliceFile
 from slicebase.index.files import FileIndex
-from slicebase.index.notes import KnownNote, known_notes, purged_hashes
+from slicebase.index.notes import AtHand, CleanNote, KnownNote, NotesAtHand, known_notes, purged_hashes
 from slicebase.index.schema import ReadProgress
 from slicebase.library.folder import SliceFolder
 from slicebase.library.pointers import (
@@ -116,6 +116,7 @@ class NoteReader:
 
     def __init__(self, root: Path, redaction: Redaction) -> None:
         self.skipped: list[SkippedNote] = []
+        self.at_hand = NotesAtHand()
         self._root = root
         self._redaction = redaction
 
@@ -128,11 +129,13 @@ class NoteReader:
         try:
             self._redaction.refuse("its name", path)
             found = read_note_bytes(self._root, path)
+            cleaned = self._redaction.state()
             text = self._redaction.text(note_text(found.data))
         except SlicebaseError as error:
             self.skipped.append(SkippedNote(path, error.message))
             return None
         note = read_note(text, path.rpartition("/")[2])
+        self.at_hand.keep(found.digest, cleaned, CleanNote(text, note.targets))
         return NoteVersion(path, note, found.digest, len(found.data), found.modified)
 
 
@@ -142,6 +145,7 @@ class NoteKeeper:
     def __init__(self, call: NotesCall) -> None:
         self._workspace, self._folder, self._index, redaction, self._stamp, self._progress = call
         self._reader = NoteReader(call.folder.root, redaction)
+        self._pointers_read: dict[str, SliceFile | None] = {}  # a write is refused if one has changed since
 
     def add(self, folder: str, globs: Sequence[str], *, dry_run: bool = False) -> NotesReport:
         """Adds the files of a folder that are not there yet, and follows those that are."""
@@ -292,6 +296,11 @@ class NoteKeeper:
             self._reader.skipped.append(SkippedNote(note.path, f"its pointer cannot be changed: {error.message}"))
 
     def _pointer(self, note: KnownNote) -> SliceFile | None:
+        if note.name not in self._pointers_read:
+            self._pointers_read[note.name] = self._read_pointer(note)
+        return self._pointers_read[note.name]
+
+    def _read_pointer(self, note: KnownNote) -> SliceFile | None:
         try:
             file = self._folder.read(note.name)
         except (SlicebaseError, FileNotFoundError):
@@ -320,7 +329,8 @@ class NoteKeeper:
                     self._reader.skipped.append(SkippedNote(place.path if place else file.name, error.message))
                     refused.add(file.id)
         if drafts:
-            self._index.ask(lambda connection: None)
+            files = {draft.new.name.rpartition("/")[2]: draft.new for draft in drafts}
+            self._index.ask(lambda connection: None, AtHand(files, self._reader.at_hand))
         return refused
 
 

@@ -1,7 +1,7 @@
 """The pointer of a note: created from a version of the note, and changed when the note has changed.
 
-Thousands of pointers are created at once, so their frontmatter is written from a template. Where that does not give the
-values that were meant, they are written as all other slice files are.
+Thousands of pointers are created at once, so their frontmatter is written from a template. What was meant stands beside
+it, and whoever writes the file reads the text again and compares (`checked_bytes`).
 """
 
 import posixpath
@@ -52,8 +52,7 @@ def _uri(path: str) -> str:
 
 # A new pointer
 
-_TEMPLATE: Final = """---
-slice:
+_TEMPLATE: Final = """slice:
   v: "{v}"
   kind: pointer
   id: {id}
@@ -68,23 +67,17 @@ slice:
 {links}  meta:
     {key}: {folder}
   updated_at: "{updated_at}"
----
 """
 _LINK: Final = f"    - rel: see_also\n      to: {{}}\n      label: {NOTE_LINK}\n"
 
 
 def new_pointer(file_id: str, folder: str, version: NoteVersion, targets: Sequence[str], stamp: Stamp) -> SliceFile:
     """Returns the pointer of a note that was added with this folder, with links to the files `targets`."""
+    if stamp.who is not None:
+        return plain_pointer(file_id, folder, version, targets, stamp)
     values = _values(file_id, folder, version, targets, stamp)
-    if stamp.who is None:
-        try:
-            file = SliceFile.parse(_text(values).encode(), f"{LIBRARY}/{file_name(file_id)}")
-        except SlicebaseError:
-            pass
-        else:
-            if file.frontmatter == {"slice": values}:
-                return file
-    return plain_pointer(file_id, folder, version, targets, stamp)
+    header = _header(values)
+    return SliceFile(f"{LIBRARY}/{file_name(file_id)}", _head(header), b"", header, {"slice": values})
 
 
 def _values(file_id: str, folder: str, version: NoteVersion, targets: Sequence[str], stamp: Stamp) -> dict[str, Any]:
@@ -103,11 +96,15 @@ def _values(file_id: str, folder: str, version: NoteVersion, targets: Sequence[s
     }
 
 
-def _text(values: dict[str, Any]) -> str:
-    links = [_LINK.format(link["to"]) for link in values.get("links", ())]
+def _head(header: str) -> bytes:
+    return f"---\n{header}---\n".encode()
+
+
+def _header(values: dict[str, Any]) -> str:
+    links = [_LINK.format(inline(link["to"], flow=False)) for link in values.get("links", ())]
     return _TEMPLATE.format(
         v=values["v"],
-        id=values["id"],
+        id=inline(values["id"], flow=False),
         title=inline(values["title"], flow=False),
         summary=inline(values["summary"], flow=False),
         uri=inline(values["payload"]["uri"], flow=False),
@@ -156,7 +153,7 @@ def followed_pointer(
 def _is_untouched(file: SliceFile) -> bool:
     """Returns whether a pointer is as the template writes it."""
     try:
-        return _text(dict(file.frontmatter["slice"])).encode() == file.to_bytes()
+        return _head(_header(dict(file.frontmatter["slice"]))) == file.to_bytes()
     except (KeyError, TypeError, ValueError, SlicebaseError):
         return False
 

@@ -22,7 +22,7 @@ from slicebase.files.slice_file import SliceFile
 from slicebase.files.yaml.edit import set_key
 from slicebase.index.disposable import Disposable
 from slicebase.index.schema import FILES_LAYOUT
-from slicebase.index.turn_schema import TURNS_LAYOUT
+from slicebase.index.turn_schema import CHUNKS_LAYOUT, TURNS_LAYOUT
 from slicebase.index.turns import TurnIndex
 from slicebase.index.upkeep import purged_turns
 from slicebase.library.exported import exported_files
@@ -275,10 +275,12 @@ class Purging:
         for name in sorted(os.listdir(states)) if states.is_dir() else ():  # the next import reads everything again
             remove(states / name, within=states)
         try:
-            for path, names in ((self._workspace.turns, turns), (self._workspace.chunks, files)):
-                if names and Disposable(path, TURNS_LAYOUT).exists():
-                    with TurnIndex(path) as index:
-                        (index.purge if path == self._workspace.turns else index.purge_sessions)(names)
+            if turns and Disposable(self._workspace.turns, TURNS_LAYOUT).exists():
+                with TurnIndex(self._workspace.turns) as index:
+                    index.purge(turns)
+            if files and Disposable(self._workspace.chunks, CHUNKS_LAYOUT).exists():
+                with TurnIndex(self._workspace.chunks, CHUNKS_LAYOUT) as index:
+                    index.purge_sessions(files)
         finally:
             Disposable(self._workspace.files, FILES_LAYOUT).purge()
 
@@ -300,12 +302,12 @@ class Purging:
         for data in chain(said, rows, (file.to_bytes() for file in narratives)):
             search.forget(data)
         indexes = {
-            os.path.relpath(path, self._workspace.root): path
-            for path in (self._workspace.turns, self._workspace.chunks)
+            os.path.relpath(path, self._workspace.root): Disposable(path, layout)
+            for path, layout in ((self._workspace.turns, TURNS_LAYOUT), (self._workspace.chunks, CHUNKS_LAYOUT))
         }
         for found in remnants_in(self._workspace, search):
             try:
-                Disposable(indexes[found.file], TURNS_LAYOUT).purge()  # it is built again when it is next asked
+                indexes[found.file].purge()  # it is built again when it is next asked
             except (KeyError, SlicebaseError):  # no index, or one that another process uses
                 yield found
 

@@ -35,24 +35,6 @@ _EVIDENCE_ID = re.compile(r"\bev_[0-9a-f]{32}\b")
 StepAt = Literal["prompt", "call"]
 
 
-def path_of(turns: Sequence[Turn], leaf: str | None = None) -> list[Turn]:
-    """Returns the turns from a root to `leaf`, by default to the newest leaf of a session."""
-    by_id = {turn.id: turn for turn in turns}
-    if leaf is not None and leaf not in by_id:
-        raise SlicebaseError("no-turn", f"there is no turn {leaf} in the session", hint="`tt turns SESSION` lists them")
-    if not turns:
-        return []
-    if leaf is None:
-        inner = {parent.id for turn in turns for parent in turn.parents}
-        leaf = max((turn for turn in turns if turn.id not in inner), key=lambda turn: (turn.time, turn.id)).id
-    path: dict[str, Turn] = {}
-    following: str | None = leaf
-    while following in by_id and following not in path:
-        turn = path[following] = by_id[following]
-        following = turn.tree_parent
-    return list(reversed(path.values()))
-
-
 def project(
     turns: Sequence[Turn],
     *,

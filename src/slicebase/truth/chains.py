@@ -15,6 +15,7 @@ from slicebase.errors import SlicebaseError
 from slicebase.truth.schema import CHAINS
 
 LOG = "log"
+_NO_OWNER = "''"  # in a query
 _Record = TypeVar("_Record")
 
 
@@ -86,7 +87,9 @@ def all_chains(connection: apsw.Connection) -> Iterator[Chain]:
     for table, owner in CHAINS.items():
         if table == LOG:
             continue
-        query = f"SELECT DISTINCT {owner} FROM {table} ORDER BY 1" if owner else f"SELECT '' FROM {table} LIMIT 1"
+        query = (
+            f"SELECT DISTINCT {owner} FROM {table} ORDER BY 1" if owner else f"SELECT {_NO_OWNER} FROM {table} LIMIT 1"
+        )
         for (name,) in connection.execute(query).fetchall():
             yield Chain(table, str(name))
 
@@ -112,6 +115,25 @@ def logged_head(connection: apsw.Connection, chain: Chain) -> ChainHead:
     query = "SELECT count, head FROM log WHERE chain = ? ORDER BY count DESC LIMIT 1"
     row = connection.execute(query, (str(chain),)).fetchone()
     return ChainHead(*row) if row else ChainHead()
+
+
+def unlogged(connection: apsw.Connection) -> set[Chain]:
+    """Returns the chains that have grown since their heads were logged, whoever wrote them.
+
+    Whoever logs logs all of them, so these rows are the last ones of their tables.
+    """
+    found = set()
+    for table, owner in CHAINS.items():
+        logged: dict[Chain, int] = {}
+        query = f"SELECT {owner or _NO_OWNER}, seq FROM {table} ORDER BY rowid DESC"
+        for name, number in connection.execute(query) if table != LOG else ():
+            chain = Chain(table, str(name))
+            if chain not in logged:
+                logged[chain] = logged_head(connection, chain).length
+            if number <= logged[chain]:
+                break
+            found.add(chain)
+    return found
 
 
 def log_heads(connection: apsw.Connection, chains: Iterable[Chain]) -> None:

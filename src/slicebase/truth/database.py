@@ -17,7 +17,7 @@ import apsw
 from slicebase.core.times import to_text
 from slicebase.errors import SlicebaseError, Where
 from slicebase.truth.acts import ADOPT, CREATE, RESTORE, Identity, act_row, identities
-from slicebase.truth.chains import LOG, Chain, ChainHead, append_rows, head_of, insert_rows, log_heads
+from slicebase.truth.chains import LOG, Chain, ChainHead, append_rows, head_of, insert_rows, log_heads, unlogged
 from slicebase.truth.failures import database_errors
 from slicebase.truth.schema import SCHEMA
 from slicebase.workspace.boundary import cannot_read, real_path
@@ -32,16 +32,16 @@ _UNLOGGED = 32  # transactions after which the heads of their chains are logged
 class Database:
     """A connection to the truth."""
 
-    def __init__(self, path: Path, connection: apsw.Connection, touched: Iterable[Chain] = ()) -> None:
+    def __init__(self, path: Path, connection: apsw.Connection, *, has_grown: bool = False) -> None:
         self.path = path
         self.connection = connection
         self.read_only = connection.readonly("main") or bool(connection.pragma("query_only"))
         self._file = _file_id(path)
-        self._touched = set(touched)  # chains that have grown since they were logged
+        self._has_grown = has_grown  # rows were appended through this connection, and not logged
         self._unlogged = 0
 
     def close(self) -> None:
-        """Logs what has grown, and closes the connection. What cannot be logged is logged with the next write to it."""
+        """Logs what has grown, and closes the connection. What cannot be logged is logged after the next write."""
         with suppress(SlicebaseError, apsw.Error):
             self.connection.set_busy_timeout(_BUSY_AT_END)
             self.log()
@@ -60,25 +60,28 @@ class Database:
 
     def append(self, chain: Chain, rows: Iterable[tuple[Any, ...]]) -> ChainHead:
         """Appends rows to a chain, each given as its keys and its record. Call it inside a transaction."""
-        self._touched.add(chain)
+        self._has_grown = True
         return append_rows(self.connection, chain, rows)
 
     def append_hashed(self, chain: Chain, rows: list[tuple[Any, ...]]) -> None:
         """Appends complete rows, which are numbered and hashed already, to a chain."""
-        self._touched.add(chain)
+        self._has_grown = True
         insert_rows(self.connection, chain.table, rows)
 
     def log(self, chains: Iterable[Chain] = ()) -> None:
-        """Logs the heads of the chains that have grown through this connection, and of these others."""
-        touched = self._touched.union(chains)
-        if not touched or self.read_only or self.connection.in_transaction:
+        """Logs the heads of these chains and, after a write through this connection, of all that have grown.
+
+        So one that grew through a process that was killed before it could log is logged by the next one that writes.
+        """
+        given = set(chains)
+        if not (self._has_grown or given) or self.read_only or self.connection.in_transaction:
             return
-        self._touched, self._unlogged = set(), 0
+        has_grown, self._has_grown, self._unlogged = self._has_grown, False, 0
         try:
             with self.writing() as connection:
-                log_heads(connection, touched)
+                log_heads(connection, given | unlogged(connection))
         except BaseException:
-            self._touched |= touched
+            self._has_grown = has_grown
             raise
 
     @contextmanager
@@ -96,7 +99,7 @@ class Database:
             except BaseException:
                 self._roll_back()
                 raise
-        self._unlogged += bool(self._touched)
+        self._unlogged += self._has_grown
         if self._unlogged > _UNLOGGED:
             with suppress(SlicebaseError):  # the transaction itself is stored
                 self.log()
@@ -116,14 +119,14 @@ class Database:
     @contextmanager
     def rolled_back(self) -> Iterator[None]:
         """Runs a transaction that is always rolled back, for a dry run."""
-        before = set(self._touched)
+        before = self._has_grown
         with database_errors(self.path):
             try:
                 self.connection.execute("BEGIN IMMEDIATE")
                 yield
             finally:
                 self._roll_back()
-                self._touched = before
+                self._has_grown = before
 
     @contextmanager
     def reading(self) -> Iterator[None]:
@@ -220,7 +223,7 @@ def open_database(path: Path, *, create: bool = False, opener: Opener | None = N
         except BaseException:
             connection.close()
             raise
-    return Database(path, connection, touched=[Chain("acts")] if has_new_act else [])
+    return Database(path, connection, has_grown=has_new_act)
 
 
 def _cannot_be_created(path: Path) -> bool:

@@ -135,6 +135,12 @@ class Turns:
         for record, count in self._connection.execute(query):
             yield self._with_facts(read_session_record(record)), count
 
+    def names(self, beginning: str) -> list[str]:
+        """Returns the names of the sessions that begin with a text."""
+        query = "SELECT DISTINCT session FROM sessions WHERE session >= ? AND session < ? ORDER BY session"
+        after = beginning[:-1] + chr(ord(beginning[-1]) + 1)
+        return [name for (name,) in self._connection.execute(query, (beginning, after))]
+
     def session(self, session: str) -> Session:
         """Returns what is known about a session. Raises `no-session` where it is not stored."""
         record = self.newest_record(session)

@@ -19,6 +19,7 @@ from slicebase.graph.turn import Session
 from slicebase.index.entries import EVERY_FILE, Filters
 from slicebase.index.narrow import EVERY_TURN
 from slicebase.index.turns import TurnIndex
+from slicebase.index.upkeep import ask_turns
 from slicebase.library.chunks import LibraryChunks
 from slicebase.truth.truth import Truth
 from slicebase.verbs.graph import Graph, ranked_turns
@@ -94,11 +95,12 @@ def build_context(
     pinned, selections = _slices(truth, ranked[:ANCHORS], request.policy)
     merged = merge(ranked, selections)
     if turns:
-        passing = index.passing([each.turn for each in merged], turns)
+        passing = ask_turns(index, truth, lambda: index.passing([each.turn for each in merged], turns))
         merged = [each for each in merged if each.turn in passing]
     candidates = _turn_candidates(truth, merged)
     if chunks is not None and wanted.files is not None:
-        candidates += _chunk_candidates(chunks, request, len(index), query, wanted.files)
+        count = ask_turns(index, truth, lambda: len(index))
+        candidates += _chunk_candidates(chunks, request, count, query, wanted.files)
     unwanted = [pattern(term) for term in query.excluded if term.quoted]
     candidates = [each for each in candidates if not any(text.search(each.text) for text in unwanted)]
     filters: dict[str, Any] = {"rows": "active", "archived": False} if chunks is not None else {}

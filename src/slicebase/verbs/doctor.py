@@ -21,7 +21,7 @@ from slicebase.history.follow import purged_states
 from slicebase.history.transcripts import AgentHome, expiring_transcripts
 from slicebase.index.disposable import Disposable, problems_of
 from slicebase.index.entries import Filters
-from slicebase.index.turn_schema import TURNS_LAYOUT
+from slicebase.index.turn_schema import CHUNKS_LAYOUT, TURNS_LAYOUT
 from slicebase.index.upkeep import holds_purged
 from slicebase.library.check import validate
 from slicebase.library.finder import Finder
@@ -227,8 +227,8 @@ def _local(examined: Examined) -> Iterator[Complaint]:
 
 def _index(examined: Examined) -> Iterator[Complaint]:
     workspace = examined.workspace
-    turns = (Disposable(path, TURNS_LAYOUT) for path in (workspace.turns, workspace.chunks))
-    for database in (Finder(workspace).index.database, *turns):
+    texts = Disposable(workspace.turns, TURNS_LAYOUT), Disposable(workspace.chunks, CHUNKS_LAYOUT)
+    for database in (Finder(workspace).index.database, *texts):
         if not database.is_sound():
             message, hint = "the index is damaged", "delete it: it is built again when it is needed"
             yield Complaint("index", str(database.path), message, hint, database.discard, by_itself=True)

@@ -16,7 +16,7 @@ from slicebase.index.entries import EVERY_FILE
 from slicebase.index.narrow import EVERY_TURN, TurnFilters
 from slicebase.index.turn_search import TurnHit
 from slicebase.index.turns import TurnIndex
-from slicebase.index.upkeep import update_turn_index
+from slicebase.index.upkeep import ask_turns
 from slicebase.truth.truth import Truth
 from slicebase.verbs.names import completes
 from slicebase.verbs.narrow import narrowed
@@ -63,11 +63,10 @@ def ranked_turns(
     """Returns the best turns for a question that pass the filters, after an update of the index."""
 
     def ranked() -> list[Ranked]:
-        update_turn_index(index, truth)
         asked = analyse(question, index.words(question))
         return rank(asked, index.figures(asked, wanted), limit)
 
-    return index.retried(ranked)
+    return ask_turns(index, truth, ranked)
 
 
 @one_thread_at_a_time

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from slicebase.errors import SlicebaseError, Where
@@ -15,6 +16,7 @@ from slicebase.history.unchanged import SeenInputs
 from slicebase.importers.values import Options
 from slicebase.index.upkeep import update_turn_index
 from slicebase.library.exported import remember_export
+from slicebase.truth.chains import unlogged
 from slicebase.verbs.parts import Parts
 from slicebase.workspace.atomic import own_temporary, write_bytes
 from slicebase.workspace.boundary import real_path
@@ -50,6 +52,8 @@ def import_conversations(
     except SlicebaseError as error:
         raise error if dry_run else account.unfinished(error) from None
     if seen is not None:
+        with suppress(SlicebaseError):  # what cannot be logged now is logged after the next write
+            database.log(unlogged(database.connection))  # also what an import that was killed has left
         seen.save()
     redaction.counts.update(account.report.redacted)
     if redact:
@@ -60,9 +64,10 @@ def import_conversations(
 
 
 def index_new_turns(parts: Parts) -> None:
-    """Adds the turns that an import has stored to the index."""
-    index = parts.turn_index
-    index.retried(lambda: update_turn_index(index, parts.truth))
+    """Adds the turns that an import has stored to the index. What keeps it from that is a matter of later questions."""
+    with suppress(SlicebaseError):
+        index = parts.turn_index
+        index.fill(lambda: update_turn_index(index, parts.truth))
 
 
 def export(parts: Parts, session: str, to: Path) -> Path:

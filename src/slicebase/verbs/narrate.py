@@ -21,7 +21,6 @@ from slicebase.files.create import new_file
 from slicebase.files.links import file_name
 from slicebase.files.model import Contract, DerivationSource, Link
 from slicebase.files.slice_file import SliceFile
-from slicebase.graph.turn import Turn
 from slicebase.library.folder import FolderWriter, SliceFolder
 from slicebase.runs.event import TYPES, VERBOSE, EventDraft, LogHead, hashed_event
 from slicebase.runs.gate import is_run_id
@@ -31,7 +30,6 @@ from slicebase.runs.projection import StepAt
 from slicebase.runs.state import Json
 from slicebase.truth.manifests import manifest_entry
 from slicebase.truth.runs import Logged, StoredRuns
-from slicebase.truth.truth import Truth
 from slicebase.verbs.parts import Parts
 from slicebase.workspace.workspace import LIBRARY
 
@@ -130,12 +128,6 @@ def bind(parts: Parts, run_id: str, context: Context, step: int | None) -> Logge
 
 
 # Conversations as runs
-
-
-def turns_of(truth: Truth, session: str) -> list[Turn]:
-    """Returns the turns of a session with their contents; a purged turn has no parts."""
-    truth.turns.session(session)
-    return [truth.with_content(stored.record) for stored in truth.turns.of_session(session)]
 
 
 def steps_of(format_name: str) -> StepAt:

@@ -111,10 +111,11 @@ class Parts:
     @part
     def library_chunks(self) -> "LibraryChunks":
         """The rows and sections of slice files, with the index in which questions find them."""
+        from slicebase.index.turn_schema import CHUNKS_LAYOUT
         from slicebase.index.turns import TurnIndex
         from slicebase.library.chunks import LibraryChunks
 
-        return LibraryChunks(self.library, TurnIndex(self.workspace.chunks))
+        return LibraryChunks(self.library, TurnIndex(self.workspace.chunks, CHUNKS_LAYOUT))
 
     def close(self) -> None:
         """Closes the database and the indexes; a later verb opens them again."""

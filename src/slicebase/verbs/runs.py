@@ -13,11 +13,12 @@ import msgspec
 from slicebase.context.assemble import Context
 from slicebase.core.hashing import digest
 from slicebase.errors import SlicebaseError
+from slicebase.history.paths import Paths
 from slicebase.runs.event import Event, EventDraft, draft_of
 from slicebase.runs.gate import DEFAULT_THRESHOLDS, Thresholds
 from slicebase.runs.items import Items, free_id, logged_item
 from slicebase.runs.narrative import Narrative, narrate
-from slicebase.runs.projection import StepAt, path_of, project, terms_of
+from slicebase.runs.projection import StepAt, project, terms_of
 from slicebase.runs.records import (
     DEFAULT_PROVENANCE_MODE,
     ClaimLogged,
@@ -36,7 +37,7 @@ from slicebase.runs.status import RunEntry, RunStatus, RunTally, measure, status
 from slicebase.truth.runs import NO_BLOBS, Logged, StoredRuns
 from slicebase.verbs.evidence import ChunkTexts, Cites, cited
 from slicebase.verbs.names import claim_id, completes
-from slicebase.verbs.narrate import bind, keep_narrative, last_narrated, new_drafts, run_of, steps_of, turns_of
+from slicebase.verbs.narrate import bind, keep_narrative, last_narrated, new_drafts, run_of, steps_of
 from slicebase.verbs.parts import Parts
 from slicebase.workspace.doors import door
 from slicebase.workspace.surroundings import at_once, one_thread_at_a_time
@@ -130,7 +131,7 @@ class Runs:
         """
         truth = self._parts.truth
         name, now, acts = run_id or run_of(session), self._now, self._stored.log.acts()
-        turns = path_of(turns_of(truth, session), leaf)
+        turns = Paths(truth).to_leaf(session, leaf)
         terms = terms_of(turns, objective, done)
         steps = step_at or steps_of(truth.turns.session(session).format)
         drafts = project(turns, started=terms, evidence=truth.ledger, step_at=steps, open_end=open_end)

@@ -1,6 +1,6 @@
 """Stored sessions for people: a list with the figures of each, the newest first."""
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from slicebase.context.query import read
@@ -8,7 +8,8 @@ from slicebase.core.times import to_text
 from slicebase.graph.turn import Session
 from slicebase.index.entries import EVERY_FILE
 from slicebase.index.session_figures import SessionFigures
-from slicebase.index.upkeep import update_turn_index
+from slicebase.index.upkeep import ask_turns
+from slicebase.truth.truth import Truth
 from slicebase.verbs.found import resume_command
 from slicebase.verbs.narrow import narrowed, project_of
 from slicebase.verbs.parts import Parts
@@ -72,22 +73,19 @@ def list_sessions(parts: Parts, query: str = "", limit: int | None = None) -> li
     if asked.terms:
         hits = turn_hits(parts, asked, wanted, TurnReader(truth), most=_MOST)
         wanted = wanted._replace(sessions={hit.session for hit in hits})
-
-    def figures() -> list[SessionFigures]:
-        update_turn_index(index, truth)
-        return index.sessions(wanted)
-
-    found = {each.id: each for each in index.retried(figures)}
+    found = {each.id: each for each in ask_turns(index, truth, lambda: index.sessions(wanted))}
     stored = {session.id: (session, turns) for session, turns in truth.turns.sessions()}
     names = [*found, *(() if asked.terms or wanted else (name for name in stored if name not in found))]
-    return [_entry(parts, *stored[name], found.get(name)) for name in names[:limit] if name in stored]
+    listed = [name for name in names[:limit] if name in stored]
+    prompts = ask_turns(index, truth, lambda: {name: index.prompts(name, _TRIED) for name in listed})
+    return [_entry(*stored[name], found.get(name), _first_prompt(truth, prompts[name])) for name in listed]
 
 
-def _entry(parts: Parts, session: Session, turns: int, figures: SessionFigures | None) -> SessionEntry:
+def _entry(session: Session, turns: int, figures: SessionFigures | None, prompt: str) -> SessionEntry:
     if figures is None:
         return SessionEntry(session, turns)
     times = (to_text(figures.started), to_text(figures.ended))
-    return SessionEntry(session, turns, figures.size, *times, figures.compactions, _first_prompt(parts, session.id))
+    return SessionEntry(session, turns, figures.size, *times, figures.compactions, prompt)
 
 
 _TRIED: Final = 5  # prompts, to find one that a person typed
@@ -95,17 +93,16 @@ _OF_THE_CLIENT: Final = ("<", "Caveat:", "[Request interrupted")
 _LONGEST_PROMPT: Final = 200  # characters
 
 
-def _first_prompt(parts: Parts, session: str) -> str:
+def _first_prompt(truth: Truth, prompts: Sequence[str]) -> str:
     """Returns the beginning of the first prompt, if possible one that the client did not write itself."""
-    texts = list(_prompts(parts, session))
+    texts = [_beginning(truth, turn) for turn in prompts]
     typed = [text for text in texts if not text.startswith(_OF_THE_CLIENT)]
     return next(iter([*typed, *texts]), "")
 
 
-def _prompts(parts: Parts, session: str) -> Iterator[str]:
-    for turn in parts.turn_index.prompts(session, _TRIED):
-        text = parts.truth.text_of(parts.truth.turns.get(turn).record)
-        yield " ".join((text or "")[: 4 * _LONGEST_PROMPT].split())[:_LONGEST_PROMPT]
+def _beginning(truth: Truth, turn: str) -> str:
+    text = truth.text_of(truth.turns.get(turn).record)
+    return " ".join((text or "")[: 4 * _LONGEST_PROMPT].split())[:_LONGEST_PROMPT]
 
 
 def _fact(session: Session, name: str) -> str:

@@ -13,7 +13,8 @@ from slicebase.graph.turn import Part
 from slicebase.index.narrow import TurnFilters
 from slicebase.index.schema import Tokenizer
 from slicebase.index.turn_search import TurnHit
-from slicebase.index.upkeep import update_turn_index
+from slicebase.index.upkeep import ask_turns
+from slicebase.truth.failures import database_errors
 from slicebase.truth.truth import Truth
 from slicebase.verbs.found import FoundTurn
 from slicebase.verbs.parts import Parts
@@ -66,8 +67,9 @@ class TurnReader:
 
     def _get(self, turn: str) -> tuple[TurnRecord, tuple[Part, ...] | None]:
         if turn not in self._read:
-            record = self._truth.turns.get(turn).record
-            stored = self._truth.texts.get(f"session:{record.session}", record.content_hash)
+            with database_errors(self._truth.database.path):  # they are not errors of the index that is being asked
+                record = self._truth.turns.get(turn).record
+                stored = self._truth.texts.get(f"session:{record.session}", record.content_hash)
             parts = read_parts(stored.data) if stored and stored.data is not None else None
             self._read[turn] = record, parts
         return self._read[turn]
@@ -96,7 +98,6 @@ def turn_hits(
     index = parts.turn_index
 
     def found() -> list[TurnHit]:
-        update_turn_index(index, parts.truth)
         hits: list[TurnHit] = []
 
         def enough() -> bool:
@@ -105,4 +106,4 @@ def turn_hits(
         hits.extend(islice(index.search(query, wanted, reader.text, either=either, enough=enough), most))
         return hits
 
-    return index.retried(found)
+    return ask_turns(index, parts.truth, found)

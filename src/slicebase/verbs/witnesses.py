@@ -42,7 +42,7 @@ def _mark_of_index(parts: Parts) -> IndexMark | None:
         return None
     try:
         with TurnIndex(parts.workspace.turns) as index:
-            return read_mark(index.mark)
+            return index.ask(lambda: read_mark(index.mark))
     except (SlicebaseError, ValueError, TypeError):
         return None  # an index that cannot be read is built again, and says nothing
 

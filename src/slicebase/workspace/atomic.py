@@ -215,10 +215,13 @@ def file_errors(path: Path, code: str = "cannot-write") -> Iterator[None]:
 
 
 def _write_temporary(folder: int, name: str, chunks: Iterable[bytes], mode: int | None, *, flush: bool = True) -> None:
-    with suppress(FileNotFoundError):
-        os.unlink(name, dir_fd=folder)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-    descriptor = os.open(name, flags, PRIVATE_MODE if mode == PRIVATE_MODE else 0o666, dir_fd=folder)
+    permissions = PRIVATE_MODE if mode == PRIVATE_MODE else 0o666
+    try:
+        descriptor = os.open(name, flags, permissions, dir_fd=folder)
+    except FileExistsError:  # a killed process left it
+        os.unlink(name, dir_fd=folder)
+        descriptor = os.open(name, flags, permissions, dir_fd=folder)
     try:
         for chunk in chunks:
             rest = memoryview(chunk)
@@ -253,15 +256,16 @@ def _flush_named(folder: int, names: Sequence[str]) -> None:
     """Flushes files of a folder, many at the same time."""
     from concurrent.futures import ThreadPoolExecutor  # imported here to keep start-up fast
 
-    def flush(name: str) -> None:
-        descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
-        try:
-            _flush(descriptor)
-        finally:
-            os.close(descriptor)
+    def flush(some: Sequence[str]) -> None:
+        for name in some:
+            descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
+            try:
+                _flush(descriptor)
+            finally:
+                os.close(descriptor)
 
     with ThreadPoolExecutor(_FLUSHERS) as pool:
-        for _ in pool.map(flush, names):
+        for _ in pool.map(flush, (names[first::_FLUSHERS] for first in range(_FLUSHERS))):
             pass
 
 

@@ -9,8 +9,8 @@ What belongs to this machine (databases, caches, locks, states) is readable by i
 import errno
 import os
 import stat
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -70,12 +70,17 @@ def _is_loop(path: Path) -> bool:
     return False
 
 
-@contextmanager
-def opened_folder(root: Path, folder: Path) -> Iterator[int]:
+def opened_folder(root: Path, folder: Path) -> AbstractContextManager[int]:
     """Opens a folder in or below `root`, both as `inside` returns them. No link is followed on the way."""
+    return opened_below(root, folder.relative_to(root).parts)
+
+
+@contextmanager
+def opened_below(root: Path, names: Iterable[str]) -> Iterator[int]:
+    """Opens the folder that these names lead to from `root`, one after the other. None of them may be a link."""
     descriptor = os.open(root, _OPEN_FOLDER)
     try:
-        for name in folder.relative_to(root).parts:
+        for name in names:
             below = os.open(name, _OPEN_FOLDER | os.O_NOFOLLOW, dir_fd=descriptor)
             os.close(descriptor)
             descriptor = below

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from slicebase.errors import SlicebaseError, Where
-from slicebase.workspace.boundary import opened_folder
+from slicebase.workspace.boundary import opened_below
 
 MISSING: Final = "missing"  # the problem of a note that is not there
 ABSENT: Final = "-"  # in place of a stamp
@@ -21,15 +21,12 @@ _GRANULE: Final = 2_000_000_000  # nanoseconds: a disk's clock can be that coars
 
 
 class NoteBytes(NamedTuple):
-    """The bytes of a note, and its size, times and inode."""
+    """The bytes of a note and their digest, and its size, times and inode."""
 
     data: bytes
+    digest: str
     stamp: str
     modified: int  # milliseconds since 1970
-
-    @property
-    def digest(self) -> str:
-        return "sha256:" + hashlib.sha256(self.data).hexdigest()
 
 
 def read_note_bytes(root: Path, path: str) -> NoteBytes:
@@ -41,7 +38,7 @@ def read_note_bytes(root: Path, path: str) -> NoteBytes:
 
     folder, _, name = path.rpartition("/")
     try:
-        with opened_folder(root, root / folder) as above:
+        with opened_below(root, filter(None, folder.split("/"))) as above:
             # Without O_NONBLOCK, opening a pipe would wait forever.
             descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=above)
         try:
@@ -55,7 +52,8 @@ def read_note_bytes(root: Path, path: str) -> NoteBytes:
         raise _refusal(error, path) from None
     if len(data) > LARGEST_NOTE:
         raise SlicebaseError("too-large", f"it has more than {LARGEST_NOTE >> 20} MiB", where=Where(path))
-    return NoteBytes(data, _stamp(status), status.st_mtime_ns // 1_000_000)
+    digest = "sha256:" + hashlib.sha256(data).hexdigest()
+    return NoteBytes(data, digest, _stamp(status), status.st_mtime_ns // 1_000_000)
 
 
 def _chunks(descriptor: int, most: int) -> Iterator[bytes]:
