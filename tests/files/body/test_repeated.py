@@ -119,6 +119,21 @@ def test_what_two_branches_archived_from_two_places_counts_once() -> None:
     assert read == [b"i0", b"i1", b"i2", b"i3", b"b0", b"b1", b"b2", b"x0", b"y0"]
 
 
+def test_an_archive_around_the_place_of_an_earlier_one_counts_once_and_so_does_that() -> None:
+    def side(name: str) -> Files:
+        files = new("markdown", b"# A\n\n<b0>\n\n## S\n\n<b1>\n\n## T\n\n<b2>\n")
+        archive(files, 20, f"01{name}1")
+        files["01A"] = files["01A"].with_body(files["01A"].body + b"\n# B\n\n<%s0>\n" % name.lower().encode())
+        archive(files, 20, f"01{name}2")
+        return files
+
+    ours, theirs = side("X"), side("Y")
+    assert [words_of(ours[name].body) for name in ("01X1", "01X2")] == [[b"b1"], [b"b0", b"b2"]]
+    files = merged(new("markdown"), ours, theirs)
+    read = words_of(b"".join(piece.data for piece in whole_pieces(files["01A"], files.get)))
+    assert read == [b"b0", b"b1", b"b2", b"x0", b"y0"]
+
+
 @pytest.mark.parametrize("later", [b"", b"# <c0>\n\ntext\n\n"])
 def test_a_section_that_both_branches_wrote_to_is_compared_by_paragraphs_where_nothing_follows_it(later: bytes) -> None:
     """Else the rest of the second would be below another heading, and the whole section stays."""
