@@ -134,6 +134,11 @@ def test_a_side_that_leaves_no_line_end_does_not_change_those_of_the_other(base:
     assert merged(file(base), one, grown).body.decode().endswith(crlf(row("c")).strip())
 
 
+def test_half_a_line_end_at_the_end_is_none_of_the_text() -> None:
+    """A text with different line ends is compared with one of CRLF: with a line end, it would have `\\r` twice."""
+    assert comparable(None, b"\none\r\ntwo\r", b"one\r\nthree\r\n").ours == [b"", b"one", b"two"]
+
+
 def test_a_side_that_empties_a_file_and_gives_it_other_line_ends_has_changed_them() -> None:
     base, theirs = (file(body, type="text").to_bytes() for body in ("one\n", "one\n\ntwo\n"))
     base, theirs = (data.replace(b"\n", b"\r\n") for data in (base, theirs))

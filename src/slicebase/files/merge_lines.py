@@ -107,7 +107,7 @@ def _split(data: bytes, own: bytes | None, wanted: bytes | None) -> list[bytes]:
         rest = rest.removesuffix(b"\r") + b"\r" if rest else rest
     if wanted is not None:
         lines = [line.removesuffix(b"\r") for line in lines]
-        rest = rest.removesuffix(b"\r") if own == _CRLF else rest
+        rest = rest.removesuffix(b"\r") if own != _LF else rest  # half a line end
     return [*lines, rest] if rest else lines
 
 
