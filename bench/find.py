@@ -22,6 +22,7 @@ from slicebase import Slicebase
 from slicebase.context.identifiers import is_identifier, runs_of, trimmed
 from slicebase.context.query import read
 from slicebase.index.narrow import EVERY_TURN
+from slicebase.index.turn_search import Bounds
 from slicebase.verbs.turns import TurnReader, turn_hits
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
@@ -71,8 +72,8 @@ def _is_found(memory: Slicebase, reader: TurnReader, name: str, texts: dict[str,
     written = re.compile(begins + re.escape(name))
     having = {turn for turn, text in texts.items() if name in text and written.search(text)}
     query = f'"{name}"' if name[0] == "-" else name  # a dash would leave the word out
-    found = turn_hits(memory, read(query), EVERY_TURN, reader, most=len(having))
-    return {hit.turn for hit in found} == having
+    found = turn_hits(memory, read(query), EVERY_TURN, reader, Bounds(len(having)))
+    return {hit.turn for hit in found.hits[: len(having)]} == having
 
 
 def _time(folder: Path) -> None:

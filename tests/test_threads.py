@@ -134,7 +134,7 @@ def test_readers_that_are_handed_out_take_their_turn(tmp_path: Path) -> None:
     (tmp_path / "said.json").write_text('[{"role": "user", "content": "question"}]')
     with Slicebase.open(tmp_path) as memory:
         memory.import_(tmp_path / "said.json", session="s")
-        turn = f"turn:{memory.graph.turns('s')[0].record.id}"
+        turn = f"turn:{memory.graph.turns('s')[0].id}"
         reader, chunks = memory.library.reader(), memory.chunks
         memory.close()
 

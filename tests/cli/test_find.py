@@ -261,6 +261,17 @@ def test_due_lists_work_as_text_json_and_prompt_and_records_it(tt: Tt, library: 
     assert tt("due", "--done", "nobody").exit == 4
 
 
+def test_what_is_listed_for_people_has_short_ids_everywhere(tt: Tt, library: Path) -> None:
+    source = tt("create", "Source", "S.").out.strip()
+    derived = tt("create", "Derived", "S.", "--link", f"derived_from:{source}").out.strip()
+    tt("remember", source, "New words about storks.")
+    for command in (["stale"], ["due"], ["list"], ["search", "storks"], ["explore", derived]):
+        shown = tt(*command).out
+        assert (source[:SHORTEST_ID] in shown, source in shown, derived in shown) == (True, False, False), command
+    assert source in tt("stale", "--json").out
+    assert source in tt("due", "--json").out
+
+
 FORGED = "turn:f90f3a0e-5b1c-4b6f-8d0e-2f6f3c1f7a11"
 
 

@@ -42,7 +42,7 @@ def history(tt: Tt, tmp_path: Path) -> Path:
     one = [
         record(ONE, 0, "user", "Where is GIT_INDEX_FILE set?", 5),
         record(
-            ONE, 1, "assistant", [thinking, {"type": "text", "text": "Decision: we set GIT_INDEX_FILE in hooks."}], 5
+            ONE, 1, "assistant", [thinking, {"type": "text", "text": "We decided to set GIT_INDEX_FILE in hooks."}], 5
         ),
         record(ONE, 2, "assistant", [call], 5),
         record(ONE, 3, "user", [result], 5),
@@ -96,7 +96,7 @@ def test_one_query_language_narrows_search_context_and_turns(
         assert len(memory.search(typed, limit=20).turns) == len(memory.graph.search(typed, 20)) == turns
         refs = {turn.ref for turn in memory.search(typed, limit=20).turns}
         assert {each.id for each in memory.graph.sessions(typed)} == {
-            turn.record.session for turn in memory.search(typed, limit=20).turns
+            turn.session for turn in memory.search(typed, limit=20).turns
         }
         if not typed.startswith(("tool:", "file:", "kind:")):
             pieces = {piece.ref for piece in memory.context(typed, 2000, record=False).pieces}
@@ -133,6 +133,79 @@ def test_where_nothing_has_all_words_the_best_with_some_follow_and_that_is_said(
     assert tt("search", "walruses").exit == 1
 
 
+def test_that_turns_have_only_parts_of_an_identifier_is_said_in_turns_too(tt: Tt, history: Path) -> None:
+    assert "its parts" in tt("turns", "--search", "index-file").err
+    assert "some of them" in tt("turns", "--search", "hooks walruses").err
+    assert tt("turns", "--search", "GIT_INDEX_FILE").err == ""
+
+
+def test_a_session_without_a_turn_that_lacks_an_excluded_text_is_not_listed(tt: Tt, history: Path) -> None:
+    assert [row["session"] for row in tt("turns", '-"again"', "--json").json["rows"]] == [ONE]
+
+
+def test_several_sessions_can_be_named(tt: Tt, history: Path) -> None:
+    assert len(tt("turns", "session:0f3a0000", "session:0f3a1111", "--json").json["rows"]) == 2
+    assert len(tt("turns", "session:0f3a0000 role:user", "--json").json["rows"]) == 2
+
+
+def test_what_narrows_a_question_is_said(tt: Tt, history: Path) -> None:
+    done = tt("context", "why does git run -it in hooks", "--no-record")
+    assert "narrowed by -it" in done.err
+    assert "narrowed" not in tt("context", "why does git run in hooks", "--no-record").err
+
+
+def test_the_shell_may_take_the_quotation_marks_of_a_filter(tt: Tt, tmp_path: Path) -> None:
+    for number, folder in enumerate(("/home/me/my app", "/home/me/my")):
+        spoken = record(f"0f3a{number}222-0000-4000-8000-000000000001", 0, "user", "a numbat", 5, cwd=folder)
+        (tmp_path / f"{number}.jsonl").write_text(json.dumps(spoken))
+        assert tt("import", tmp_path / f"{number}.jsonl").exit == 0
+    for given in (("project:my app", "numbat"), ('project:"my app" numbat',)):
+        assert [each["project"] for each in tt("search", *given, "--json").json["sessions"]] == ["/home/me/my app"]
+    assert [row["project"] for row in tt("turns", "project:my app", "--json").json["rows"]] == ["/home/me/my app"]
+    assert len(tt("search", "project:/home/me", "numbat", "--json").json["sessions"]) == 2
+    assert tt("search", "project:/me/my", "numbat").exit == 1
+
+
+def test_who_speaks_is_searched_and_shown_and_a_turn_without_a_time_has_none(tt: Tt, tmp_path: Path) -> None:
+    spoken = [
+        {"role": "user", "name": "Zebulon", "content": "please deploy"},
+        {"role": "assistant", "content": "Done."},
+    ]
+    (tmp_path / "said.json").write_text(json.dumps(spoken))
+    assert tt("import", tmp_path / "said.json").exit == 0
+    (turn,) = tt("search", "Zebulon", "--json").json["turns"]
+    assert turn["time"] is None
+    assert len(tt("search", '"Zebulon: please"', "--json").json["turns"]) == 1
+    for shown in (("recall", turn["ref"]), ("context", "who should deploy?"), ("turns", "--search", "deploy")):
+        assert "Zebulon: please deploy" in tt(*shown).out
+    outline = tt("show", "session:said").out
+    assert f"\n    {turn['ref'][:13]}\n" in outline
+    assert tt("search", "deploy before:2000").exit == 1
+    for command in (("search", "deploy"), ("search", "deploy", "--flat"), ("turns",), ("turns", "said")):
+        assert "undated" in tt(*command).out
+        assert "1970" not in tt(*command).out
+
+
+def test_hits_of_many_sessions_fold_and_every_turn_counts(tt: Tt, tmp_path: Path) -> None:
+    for name, turns in (("a", 90), ("b", 2), ("c", 1)):
+        spoken = [
+            {"role": "user", "content": f"an ibis {at}" if name == "a" else f"ibis, {at} nests"} for at in range(turns)
+        ]
+        (tmp_path / f"{name}.json").write_text(json.dumps(spoken))
+    assert tt("import", *(tmp_path / f"{name}.json" for name in "abc")).exit == 0
+    found = tt("search", "ibis", "--limit", 2, "--json").json
+    assert (len(found["turns"]), len(found["sessions"]), found["total_turns"], found["exact"]) == (2, 2, 93, True)
+    counts = {each["ref"]: len(each["turns"]) + each["more"] for each in found["sessions"]}
+    assert all(counts[ref] == {"a": 90, "b": 2, "c": 1}[ref.removeprefix("session:")] for ref in counts)
+    assert "93 turns match" in tt("search", "ibis", "--limit", 2).err
+    everything = tt("search", "ibis", "--json").json
+    assert {each["ref"] for each in everything["sessions"]} == {"session:a", "session:b", "session:c"}
+
+
+def test_a_similar_word_of_turns_is_a_hint(tt: Tt, history: Path) -> None:
+    assert "for hoooks there is hooks" in tt("search", "hoooks").err
+
+
 def test_sessions_are_listed_newest_first_with_their_figures(tt: Tt, history: Path) -> None:
     rows = tt("turns", "--json").json["rows"]
     assert [(row["session"], row["turns"], row["project"], row["prompt"]) for row in rows] == [
@@ -149,7 +222,9 @@ def test_a_session_is_shown_as_an_outline(tt: Tt, history: Path) -> None:
     outline = tt("show", "session:0f3a0000", "--json").json["outline"]
     assert [step["kind"] for step in outline["steps"]] == ["prompt", "decision", "prompt"]
     assert outline["files"] == [{"path": "/repo/gateway/src/app.py", "changes": 1, "calls": 1}]
-    assert "/repo/gateway/src/app.py  (1 change, 1 calls)" in tt("show", "session:0f3a0000").out
+    shown = tt("show", "session:0f3a0000").out
+    assert "/repo/gateway/src/app.py  (1 change, 1 calls)" in shown
+    assert f"claude --resume {ONE}" in shown
 
 
 def test_a_tool_call_reads_like_one_and_thinking_is_marked(tt: Tt, history: Path) -> None:

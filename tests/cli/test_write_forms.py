@@ -181,6 +181,20 @@ def test_connect_understands_the_other_order_where_it_is_certain(tt: Tt, tmp_pat
     assert len(read(tmp_path, "alpha").links) == 2
 
 
+def test_connect_understands_every_kind_of_target_in_either_order(tt: Tt, tmp_path: Path) -> None:
+    """Only the last word is a relationship, whatever the target is."""
+    tt("create", "alpha", "S.", "--id", "alpha")
+    tt("create", "beta", "S.", "--id", "beta", "--type", "jsonl")
+    (tmp_path / "README.md").write_text("Words.\n")
+    row = tt("remember", "beta", "Words.", "--json").json["refs"][0]
+    snapshot = "sn_" + "0" * 32
+    for target in ("./beta.slice", "../README.md", row, snapshot):
+        assert tt("connect", "alpha", target, "see_also").exit == Exit.DONE
+        (link,) = read(tmp_path, "alpha").links
+        assert (link.rel, link.to) == ("see_also", "beta" if "beta.slice" in target else target)
+        assert tt("disconnect", "alpha", target, "see_also").exit == Exit.DONE
+
+
 def test_explore_counts_hops(tt: Tt) -> None:
     for name, link in (("c", []), ("b", ["--link", "depends_on:c"]), ("a", ["--link", "depends_on:b"])):
         tt("create", name, "S.", "--id", name, *link)

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slicebase.context.forms import for_index
-from slicebase.context.query import expression, read_query
+from slicebase.context.match import Match, TermPattern, expression, is_compared
+from slicebase.context.query import read
 from slicebase.context.snippets import Marker, Snippet, snippet
 from slicebase.index.schema import FTS_TOKENIZER, Tokenizer
 
@@ -15,8 +16,8 @@ READER = Tokenizer(CONNECTION)
 
 
 def shown(text: str, query: str) -> Snippet:
-    terms = read_query(query)
-    marker = Marker(terms, [READER.stems(term.text) for term in terms])
+    terms = read(query).terms
+    marker = Marker(terms, Match.WHOLE, READER.stems)
     return snippet(text, marker.marks(text, READER.tokens(text)))
 
 
@@ -47,6 +48,28 @@ def test_words_are_marked_as_the_index_reads_them(text: str, query: str, expecte
     assert marked(text, query) == expected
 
 
+LOREM = "Lorem ipsum dolor sit amet. " * 40
+
+
+@pytest.mark.parametrize(
+    ("text", "query", "expected"),
+    [
+        ("Herr Müller", "Mueller", "[Müller]"),
+        ("데이터베이스를 열었다", "데이터베이스", "[데이터베이스를]"),
+        ("costs 1,234,567 coins", "1234567", "[1,234,567]"),
+        ("full width ＡＢＣ here", "ABC", "[ＡＢＣ]"),
+        ("calls parseArgs here", "args", "parse[Args]"),
+        ("Maintain the container. An AI answers", "AI", "An [AI] answers"),
+        ("PostRun of macOS, then OS", "OS", "then [OS]"),
+        ("in C# and C++ we", "C++", "C# and [C++]"),
+    ],
+)
+def test_a_snippet_marks_what_was_found_in_whatever_form(text: str, query: str, expected: str) -> None:
+    found = marked(LOREM + text, query)
+    assert expected in found
+    assert found.count("[") == 1
+
+
 def test_a_snippet_shows_the_part_with_the_most_different_words() -> None:
     text = "heron " * 60 + "and then a heron met a stork by the water " + "heron " * 60
     found = marked(text, "heron stork")
@@ -68,16 +91,18 @@ _words = st.lists(st.sampled_from(["heron", "herons", "stork", "the", "認証方
     words=_words, query=st.sampled_from(["heron", "stork", '"heron stork"', "her*", "認証", "ibis nest", '"the her"*'])
 )
 def test_what_is_marked_is_what_fts5_finds(words: list[str], query: str) -> None:
-    """The marks agree with the index that found the text."""
+    """The marks agree with the index that found the text, and with the comparison that follows."""
     text = " ".join(words)
     CONNECTION.execute("DROP TABLE IF EXISTS words")
     CONNECTION.execute(f'CREATE VIRTUAL TABLE words USING fts5 (text, tokenize = "{FTS_TOKENIZER}")')
     CONNECTION.execute("INSERT INTO words VALUES (?)", (for_index(text),))
-    terms = read_query(query)
-    marker = Marker(terms, [READER.stems(term.text) for term in terms])
+    terms = read(query).terms
+    marker = Marker(terms, Match.WHOLE, READER.stems)
     matched = CONNECTION.execute("SELECT count(*) FROM words WHERE words MATCH ?", (expression(terms),)).get
+    compared = [TermPattern(term, Match.WHOLE) for term in terms if is_compared(term)]
     marks = marker.marks(text, READER.tokens(text))
-    assert ({mark.term for mark in marks} == set(range(len(terms)))) == bool(matched)
+    holds = bool(matched) and all(each.is_in(text) for each in compared)
+    assert ({mark.term for mark in marks} == set(range(len(terms)))) == holds
 
 
 @given(text=st.text(max_size=400), query=st.sampled_from(["a", "0", "é", "認"]))

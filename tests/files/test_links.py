@@ -2,7 +2,8 @@
 
 import pytest
 
-from slicebase.files.links import resolve, target_kind
+from slicebase.errors import SlicebaseError
+from slicebase.files.links import file_name, resolve, target_kind
 
 
 @pytest.mark.parametrize(
@@ -48,3 +49,11 @@ def test_a_path_starts_at_its_files_folder(folder: str, to: str, path: str) -> N
 def test_a_path_that_leaves_the_workspace_has_no_target(folder: str, to: str) -> None:
     """Ruling 29."""
     assert resolve(folder, to) is None
+
+
+def test_an_id_that_is_too_long_is_quoted_in_part_and_told_so() -> None:
+    with pytest.raises(SlicebaseError) as caught:
+        file_name("x" * 201)
+    assert caught.value.message.startswith("'xxx")
+    assert "x…' cannot be a file name" in caught.value.message
+    assert "at most 200 bytes" in (caught.value.hint or "")

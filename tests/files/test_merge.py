@@ -15,7 +15,7 @@ from fuzz.merge_checks import check
 from fuzz.merges import versions
 from slicebase.files.body.text import append_in_section
 from slicebase.files.merge import Outcome, merge, merge_bytes
-from slicebase.files.merge_lines import equal_parts, lines_of, marked, merge_lines
+from slicebase.files.merge_lines import comparable, equal_parts, lines_of, marked, merge_lines
 from slicebase.files.merge_scalars import Spelling
 from slicebase.files.slice_file import SliceFile
 

@@ -39,6 +39,17 @@ def test_phrases_and_prefixes_are_found(workspace: Workspace, finder: Finder) ->
     assert sorted(ids(finder, "gre*")) == ["a", "b"]
 
 
+def test_words_identifiers_and_quoted_text_mean_in_files_what_they_mean_in_turns(
+    workspace: Workspace, finder: Finder
+) -> None:
+    put(workspace, "a", "git index file; git index file, and the situation")
+    put(workspace, "b", "Much later, GIT_INDEX_FILE is set for 1,548 euros.", title="Other")
+    assert ids(finder, "GIT_INDEX_FILE") == ids(finder, "git_index*") == ids(finder, '"1,548 euros"') == ["b"]
+    assert ids(finder, "index-file") == ["a", "b"]
+    assert ids(finder, "git -GIT_INDEX_FILE") == ids(finder, "situatio*") == ids(finder, '"situatio"') == ["a"]
+    assert ids(finder, "GIT_INDEX_FILE zzz", either=True) == ["b"]
+
+
 def test_lines_that_cannot_be_read_are_found_by_their_words(workspace: Workspace, finder: Finder) -> None:
     put(workspace, "a", '{"_meta": heron}\n' + rows({"id": "r", "text": "stork"}), type="jsonl")
     put(workspace, "b", "").write_bytes(put(workspace, "b", "").read_bytes() + b"\xffheron\xff")

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -11,11 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slicebase.context.identifiers import is_identifier, runs_of, trimmed
+from slicebase.context.match import Match, tries, without
 from slicebase.context.query import read
 from slicebase.graph.contents import CallMade, kind_bits
 from slicebase.index.narrow import EVERY_TURN, TurnFilters
 from slicebase.index.turn_schema import IndexedTurn
-from slicebase.index.turn_search import Match, TurnHit
+from slicebase.index.turn_search import Bounds, FoundHits, TurnHit
 from slicebase.index.turns import TurnIndex
 from tests.paths import SHARED
 
@@ -28,11 +30,21 @@ def indexed(texts: Mapping[str, str]) -> TurnIndex:
     return index
 
 
-def hits(texts: Mapping[str, str], query: str, *, either: bool = False) -> list[TurnHit]:
+ENOUGH = Bounds(1_000)
+
+
+def searched(texts: Mapping[str, str], query: str, *, either: bool = False, bounds: Bounds = ENOUGH) -> FoundHits:
     asked = read(query)
-    wanted = TurnFilters(without=tuple(term for term in asked.excluded if not term.quoted))
     with indexed(texts) as index:
-        return list(index.search(asked, wanted, texts.get, either=either))
+        for attempt in tries(asked, either=either):
+            found = index.search(asked, TurnFilters(without=without(asked)), texts.get, bounds, attempt)
+            if found.hits:
+                break
+        return found
+
+
+def hits(texts: Mapping[str, str], query: str, *, either: bool = False) -> list[TurnHit]:
+    return searched(texts, query, either=either).hits
 
 
 def found(texts: Iterable[str], query: str, *, either: bool = False) -> list[str]:
@@ -61,7 +73,7 @@ _PIECE = st.one_of(_WORD, _IDENTIFIER, st.sampled_from(["the", "(", ")", "=", "-
 _TEXT = st.builds(" ".join, st.lists(_PIECE, min_size=1, max_size=8))
 
 
-@settings(max_examples=200 * EXAMPLES)
+@settings(max_examples=80 * EXAMPLES)
 @given(st.lists(_TEXT, min_size=2, max_size=6, unique=True), st.data())
 def test_an_identifier_finds_the_texts_that_have_it_before_those_that_do_not(texts: list[str], data: Any) -> None:
     names = sorted({name for text in texts for run in runs_of(text) if is_identifier(name := trimmed(run))})
@@ -127,7 +139,79 @@ def test_other_forms_of_a_word_are_found(query: str, text: str) -> None:
     assert found(["nothing of this", text], query) == [text]
 
 
-# Quoted text, excluded words
+@pytest.mark.parametrize(
+    ("query", "text"),
+    [
+        ("1.0.1", "released v1.0.1 today"),
+        ("v1.0.1", "released 1.0.1 today"),
+        ("2.3.4-rc.1", "has v2.3.4-rc.1+build5"),
+        ("1000000", "costs 1,000,000 coins"),
+        ("1_000_000", "costs 1000000 coins"),
+    ],
+)
+def test_a_version_and_a_number_are_found_in_other_forms_and_not_by_their_parts(query: str, text: str) -> None:
+    (hit,) = hits({"a": "the parts 1 0 2 3 4 000 rc of it", "b": text}, query)
+    assert hit.turn == "b"
+    assert hit.match < Match.PARTS
+
+
+def test_what_was_typed_comes_before_its_other_forms() -> None:
+    assert found(["line 1548: x; 1548", "sums to 1,548"], "1,548") == ["sums to 1,548", "line 1548: x; 1548"]
+
+
+@pytest.mark.parametrize("either", [True, False])
+def test_an_identifier_does_not_count_by_its_parts_where_some_words_are_enough(either: bool) -> None:
+    texts = ["git index file; git index file", "We set GIT_INDEX_FILE once, in a text that is long."]
+    assert found(texts, "GIT_INDEX_FILE zzz", either=either) == texts[1:]
+
+
+@given(st.lists(_WORD, min_size=1, max_size=4), st.integers(0, 12), st.data())
+@settings(max_examples=30 * EXAMPLES)
+def test_the_exchange_of_two_letters_finds_the_word(others: list[str], place: int, data: Any) -> None:
+    word = data.draw(st.sampled_from(["creating", "simple", "flexible", "specifically", "analysis", "strategy"]))
+    at = place % (len(word) - 1)
+    typed = word[:at] + word[at + 1] + word[at] + word[at + 2 :]
+    assert found([" ".join([word, *others]), "nothing of it"], typed) == [" ".join([word, *others])]
+
+
+# Beginnings, quoted text, excluded words
+
+_LONG_WORDS = ("improvements", "analysis", "anything", "Animals", "running", "situation", "getWeatherByCity")
+_SENTENCE = st.lists(st.sampled_from([*_LONG_WORDS, "naïve"]), min_size=1, max_size=5).map(" ".join)
+
+
+@given(st.lists(_SENTENCE, min_size=1, max_size=5), st.sampled_from(_LONG_WORDS), st.integers(1, 16))
+@settings(max_examples=60 * EXAMPLES)
+def test_a_beginning_and_quoted_text_find_exactly_the_texts_that_have_them(
+    texts: list[str], word: str, end: int
+) -> None:
+    begun = word[:end].lower()
+    having = {text for text in texts if re.search(rf"(?<!\w){begun}", text.lower())}
+    assert set(found(texts, f"{begun}*")) == set(found(texts, f'"{begun}"')) == having
+
+
+def test_no_word_that_only_has_the_same_stem_begins_alike() -> None:
+    assert found(["Animals live", "anything goes"], "any*") == ["anything goes"]
+
+
+def test_a_beginning_of_a_longer_name_is_found() -> None:
+    assert found(["calls getWeatherByCity", "get weather"], "getWeatherBy") == ["calls getWeatherByCity"]
+
+
+def test_a_quoted_number_is_literal() -> None:
+    texts = ["line 1548: x", "sums to 1,548 words", "1,548 euros"]
+    assert found(texts, '"1,548 euros"') == [texts[2]]
+    assert set(found(texts, '"1,548"')) == set(texts[1:])
+
+
+def test_quoted_signs_without_a_letter_are_found() -> None:
+    assert found(["map(x => y)", "done 🎉", "a & b"], '"=>"') == ["map(x => y)"]
+    assert found(["map(x => y)", "done 🎉", "a & b"], '"🎉"') == ["done 🎉"]
+
+
+def test_a_quoted_text_of_many_equal_words_is_compared_whole() -> None:
+    long = " ".join(["a"] * 60)
+    assert found([long, " ".join(["a"] * 40)], f'"{long}"') == [long]
 
 
 def test_quoted_text_is_literal_and_white_space_is_any_white_space() -> None:
@@ -142,6 +226,12 @@ def test_an_excluded_word_or_text_is_in_no_hit() -> None:
     texts = ["heron and stork", "heron and ibis", "heron alone"]
     assert set(found(texts, "heron -stork")) == set(texts[1:])
     assert found(texts, 'heron -"and ibis" -stork') == [texts[2]]
+
+
+def test_an_excluded_identifier_leaves_out_the_texts_that_have_it_and_not_those_with_its_parts() -> None:
+    texts = ["git index file; a text", "git sets GIT_INDEX_FILE", "git and git_index_file"]
+    assert found(texts, "git -GIT_INDEX_FILE") == texts[:1]
+    assert found(["go humanize", "use go-humanize"], "go -go-humanize") == ["go humanize"]
 
 
 def test_any_of_the_words_is_enough_where_that_is_asked() -> None:
@@ -187,8 +277,31 @@ def narrowed_index() -> TurnIndex:
 def test_filters_narrow_with_and_without_words(narrowed_index: TurnIndex, filters: str, turns: set[str]) -> None:
     for words in ("heron", ""):
         query = read(f"{words} {filters}")
-        found = narrowed_index.search(query, TurnFilters(query.filters), lambda turn: None)
-        assert {hit.turn for hit in found} == turns
+        found = narrowed_index.search(query, TurnFilters(query.filters), lambda turn: None, ENOUGH)
+        assert {hit.turn for hit in found.hits} == turns
+
+
+def test_a_result_belongs_to_the_call_of_its_own_session() -> None:
+    with TurnIndex() as index:
+        for tool, name in (("alpha", "one"), ("beta", "two")):
+            call = [CallMade(f"{tool}_tool", "call_1", (f"{tool}.txt",))]
+            index.add(
+                [
+                    IndexedTurn(f"{name}-call", name, 100, (), "calls it", "assistant", 0, call),
+                    IndexedTurn(f"{name}-result", name, 200, (), f"result of {tool}", "tool", 0, (), ["call_1"]),
+                ]
+            )
+        for filters, session in (("tool:beta_tool", "two"), ("file:alpha.txt", "one")):
+            query = read(filters)
+            found = index.search(query, TurnFilters(query.filters), lambda turn: None, ENOUGH)
+            assert {hit.turn for hit in found.hits} == {f"{session}-call", f"{session}-result"}
+
+
+def test_a_turn_without_a_time_is_neither_before_nor_after_another() -> None:
+    with TurnIndex() as index:
+        index.add([IndexedTurn("undated", "s", 0, (), "heron"), IndexedTurn("dated", "s", 50, (), "heron")])
+        for wanted in (TurnFilters(since=-100), TurnFilters(before=100)):
+            assert [hit.turn for hit in index.search(read(""), wanted, lambda turn: None, ENOUGH).hits] == ["dated"]
 
 
 def test_sessions_and_times_narrow(narrowed_index: TurnIndex) -> None:
@@ -196,7 +309,31 @@ def test_sessions_and_times_narrow(narrowed_index: TurnIndex) -> None:
         (TurnFilters(sessions={"two"}), ["other"]),
         (TurnFilters(since=200, before=400), ["done", "call"]),
     ):
-        assert [hit.turn for hit in narrowed_index.search(read(""), wanted, lambda turn: None)] == turns
+        assert [hit.turn for hit in narrowed_index.search(read(""), wanted, lambda turn: None, ENOUGH).hits] == turns
+
+
+# How many
+
+_COUNTED = {f"t{at:03}": "heron " + ("waits" if at % 3 else "ibis_nest") for at in range(90)}
+
+
+@pytest.mark.parametrize(
+    "query", ["heron", "heron waits", "", "ibis_nest", '"heron waits"', "heron -waits", "heron -Ibis_nest"]
+)
+def test_a_number_of_turns_and_sessions_is_of_all_that_match_or_says_that_there_may_be_more(query: str) -> None:
+    asked = read(query)
+    wanted = TurnFilters(without=without(asked))
+    with TurnIndex() as index:
+        index.add([IndexedTurn(turn, f"s{int(turn[1:]) % 30}", 1, (), text) for turn, text in _COUNTED.items()])
+        everything = index.search(asked, wanted, _COUNTED.get, ENOUGH)
+        some = index.search(asked, wanted, _COUNTED.get, Bounds(4, 6))
+        many = Counter(hit.session for hit in everything.hits)
+        assert (everything.total, everything.is_exact) == (len(everything.hits), True)
+        assert len({hit.session for hit in some.hits}) == min(6, len(many))
+        assert some.hits == everything.hits[: len(some.hits)]
+        for session, number in some.by_session.items():
+            assert number == many[session] if some.is_exact else number <= many[session]
+        assert some.total == everything.total if some.is_exact else some.total <= everything.total
 
 
 # Real sessions
@@ -222,5 +359,5 @@ def test_every_turn_of_a_real_session_that_has_an_identifier_is_found_before_the
                 continue
             written = re.compile((r"(?<![^\W_])" if name[0].isalnum() else "") + re.escape(name))
             having = {turn for turn, text in texts.items() if written.search(text)}
-            order = [hit.turn for hit in index.search(read(name), EVERY_TURN, texts.get)]
+            order = [hit.turn for hit in index.search(read(name), EVERY_TURN, texts.get, ENOUGH).hits]
             assert set(order[: len(having)]) == having, name

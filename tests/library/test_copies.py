@@ -7,7 +7,7 @@ import pytest
 
 from slicebase.errors import SlicebaseError
 from slicebase.library.folder import SliceFolder
-from slicebase.library.pointers import note_id
+from tests.kills import Killed, killed_at
 from tests.library.scratch import ScratchLibrary
 
 
@@ -89,18 +89,73 @@ def test_a_note_that_changes_or_goes_while_it_is_copied_is_named_and_does_not_st
 def test_a_file_that_cannot_be_written_is_named_and_not_counted(
     tmp_path: Path, notes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    library = ScratchLibrary(tmp_path / "root")
+    library, other = ScratchLibrary(tmp_path / "root"), ScratchLibrary(tmp_path / "other")
+    other.create_from(notes)
+    ids = {entry.title: entry.id for entry in other.list_files()}  # the same in every library at this time
     real = SliceFolder.writing
 
     def taken(folder: SliceFolder) -> Any:
-        library.path(note_id(library.last, "vault/b.txt")).write_text("somebody else was here\n")
+        library.path(ids["b"]).write_text("somebody else was here\n")
         return real(folder)
 
     monkeypatch.setattr(SliceFolder, "writing", taken)
     report = library.create_from(notes)
     assert (report.added, report.links) == (1, 0)
     assert [each.path for each in report.skipped] == ["b.txt", "bad.md"]
-    assert library.file(note_id(library.last, "vault/a.md")).links == ()
+    assert library.file(ids["Alpha"]).links == ()
+
+
+@pytest.fixture
+def linked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Notes that link to each other, and that are written in several batches."""
+    monkeypatch.setattr("slicebase.library.copies._BATCH", 2)
+    folder = tmp_path / "linked"
+    folder.mkdir()
+    for number in range(5):
+        (folder / f"n{number}.md").write_text(f"# n{number}\n\nSee [[n4]], [[n0]] and [[n{(number + 1) % 5}]].\n")
+    return folder
+
+
+def links(library: ScratchLibrary) -> dict[str | None, list[str | None]]:
+    """Returns the titles of the files, and of those that they link to; None for one that is not there."""
+    files = {entry.id: library.file(entry.id) for entry in library.list_files()}
+    titles = {file_id: file.title for file_id, file in files.items()}
+    return {file.title: [titles.get(link.to or "") for link in file.links] for file in files.values()}
+
+
+def killed(root: Path, folder: Path, number: int) -> ScratchLibrary:
+    """Returns a library into which a killed process has copied a part of a folder, at a later time."""
+    with pytest.raises(Killed), killed_at(number):
+        ScratchLibrary(root).create_from(folder)
+    library = ScratchLibrary(root)
+    library.stamp()
+    return library
+
+
+@pytest.mark.parametrize("number", [1, 2, 3, 4, 5])
+def test_a_call_that_is_killed_anywhere_is_finished_by_the_next_one(tmp_path: Path, linked: Path, number: int) -> None:
+    whole = ScratchLibrary(tmp_path / "whole")
+    whole.create_from(linked)
+    library = killed(tmp_path / "root", linked, number)
+    report = library.create_from(linked)
+    assert (report.added, report.unchanged) == (6 - number, number - 1)
+    assert links(library) == links(whole)
+
+
+def test_what_a_killed_call_did_not_copy_and_has_gone_is_not_linked_to(tmp_path: Path, linked: Path) -> None:
+    library = killed(tmp_path / "root", linked, 3)
+    (linked / "n4.md").unlink()
+    library.create_from(linked)
+    assert links(library) == {"n0": ["n1"], "n1": ["n0", "n2"], "n2": ["n0", "n3"], "n3": ["n0"]}
+
+
+def test_a_file_that_cannot_be_read_is_still_linked_to(tmp_path: Path, linked: Path) -> None:
+    library = ScratchLibrary(tmp_path / "root")
+    library.create_from(linked)
+    (last,) = (entry.id for entry in library.list_files() if entry.title == "n4")
+    library.path(last).write_bytes(b"<<<<<<< ours\n")
+    library.create_from(linked)
+    assert links(library)["n0"] == [None, "n1"]
 
 
 def test_no_secret_is_copied(tmp_path: Path, notes: Path) -> None:

@@ -398,6 +398,34 @@ def test_a_part_that_cannot_be_read_or_was_purged_is_named(scratch: ScratchLibra
     assert code_of(scratch.define, log, ["body.type=yaml"]) == "edit-refused"
 
 
+def test_every_part_that_routine_refuses_is_named_by_the_doctor_but_for_a_purged_one(scratch: ScratchLibrary) -> None:
+    """The hint says what helps: nobody gets a purged part back."""
+    steps = filled(scratch, "routine", "split")
+    part = whole(scratch, steps)[1].id or ""
+    path, data = scratch.path(part), scratch.path(part).read_bytes()
+
+    def told() -> list[str]:
+        """Returns the hints of both; the doctor's first."""
+        found = [each.hint for each in examine(scratch.workspace, "driver") if each.check == "overflow"]
+        with pytest.raises(SlicebaseError) as caught:
+            scratch.routine(steps)
+        return [*found, caught.value.hint or ""]
+
+    give_up = f"give it up: `tt disconnect {steps} has_part {part}`"
+    path.write_bytes(data.replace(b"type: routine", b"type: text"))
+    assert told() == [f"make its body.type routine again, or {give_up}"] * 2
+    path.write_bytes(b"<<<<<<< ours\n" + data)
+    unreadable = told()
+    path.unlink()
+    path.mkdir()
+    assert told() == unreadable == [f"repair the file, as `tt validate` says, or {give_up}"] * 2
+    path.rmdir()
+    assert told() == [f"get the file back, or {give_up}"] * 2
+    path.write_bytes(data)
+    scratch.purge(part)
+    assert told() == [give_up]
+
+
 # Archives stay where they were
 
 

@@ -332,6 +332,15 @@ def test_a_move_is_not_finished_where_somebody_has_written_since(scratch: Scratc
     assert scratch.path(note).read_bytes() == edited
     scratch.forget(part.id or "")
     assert unfinished_overflows(scratch.folder) == ([], [], [])
+    scratch.restore(part.id or "")
+    for plain in (False, True):  # as the doctor says, and after a link without its label
+        scratch.path(note).write_bytes(edited)
+        if plain:
+            link = Link("has_part", part.id)
+            scratch.path(note).write_bytes(append_item(scratch.file(note), "slice.links", link).to_bytes())
+        scratch.connect(note, "has_part", part.id or "")
+        assert unfinished_overflows(scratch.folder) == ([], [], [])
+        assert [link.to for link in scratch.file(note).links] == [part.id]
 
 
 @pytest.mark.parametrize("body_type", ["jsonl", "text"])

@@ -144,6 +144,16 @@ def test_search_finds_turns_of_conversations(agent: Agent) -> None:
     assert agent.result("recall", refs=[found["turns"][0]["ref"]])["pieces"][0]["whole"]
 
 
+def test_what_is_less_than_was_asked_for_is_said(one_agent: Agent) -> None:
+    one_agent.result("create", title="Git", summary="The git index of a file.", body="text")
+    for query, said in (("git_index", "its parts"), ("git walruses", "these have some")):
+        found = one_agent.call("search", query=query)
+        assert said in found.structured_content["note"]
+        assert said in text_of(found)
+    assert "note" not in one_agent.result("search", query="git index")
+    assert "Narrowed by -it" in text_of(one_agent.call("context", question="why run git -it", tokens=500))
+
+
 def test_a_search_without_results_says_what_to_try(one_agent: Agent) -> None:
     found = one_agent.call("search", query="zyzzyva")
     assert found.structured_content["files"] == []

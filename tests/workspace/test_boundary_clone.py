@@ -65,6 +65,7 @@ WRITERS = {
     ".slicebase/cache/turns.db": "import",
     ".slicebase/cache/turns.lock": "import",
     ".slicebase/hooks.json": "hook install",
+    ".slicebase/journal.json": "forget",
     ".slicebase/library.lock": "remember",
     ".slicebase/payloads.lock": "create",
     ".slicebase/slicebase.db": "context",

@@ -228,9 +228,8 @@ class MemoryTool:
             self._refuse_used(new, f"Error: The destination {new} already exists")
             if new.startswith(old + "/"):
                 raise SlicebaseError("edit-refused", f"Error: {new} is inside {old}")
-            for name in moved:
-                file = set_key(files[name], f"slice.meta.{KEY}", new + name.removeprefix(old))
-                self._replace(writer, files[name], file, stamp)
+            paths = {name: set_key(files[name], f"slice.meta.{KEY}", new + name.removeprefix(old)) for name in moved}
+            writer.write(*(FileWrite(files[name], with_writer(file, stamp)) for name, file in paths.items()))
         return f"Successfully renamed {old} to {new}"
 
     def _file(self, path: str) -> SliceFile:

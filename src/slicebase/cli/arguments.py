@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import click
 
+from slicebase.context.query import FILTERS
 from slicebase.core.short_ids import shared
 
 _LONG = re.compile(r"--[A-Za-z][A-Za-z0-9_-]*(=.*)?", re.DOTALL)
@@ -91,3 +92,28 @@ def _named(given: str) -> Iterator[tuple[str, bool]]:
         return
     for at, letter in enumerate(given[1:], 2):
         yield f"-{letter}", len(given) > at
+
+
+# Queries
+
+_NAMES = "|".join(FILTERS)
+_SPACED_FILTER = re.compile(rf'(-?(?:{_NAMES})):(?!")(\S+\s[^"]*)')
+_ANOTHER_FILTER = re.compile(rf"\s-?(?:{_NAMES}):")
+
+
+def as_query(given: Sequence[str]) -> str:
+    """Returns the arguments of a command as one query. A single argument is the query as it was typed."""
+    return given[0] if len(given) == 1 else as_filters(given)
+
+
+def as_filters(given: Sequence[str]) -> str:
+    """Returns arguments as a query in which one that begins with a filter is this filter to its end.
+
+    The shell has taken the quotation marks of `project:"my app"`.
+    """
+    return " ".join(map(_filter_with_spaces, given))
+
+
+def _filter_with_spaces(given: str) -> str:
+    match = _SPACED_FILTER.fullmatch(given)
+    return f'{match[1]}:"{match[2]}"' if match and not _ANOTHER_FILTER.search(match[2]) else given

@@ -6,6 +6,7 @@ import click
 import msgspec
 from click.core import ParameterSource
 
+from slicebase.cli.arguments import as_query
 from slicebase.cli.numbers import WholeNumber
 from slicebase.cli.options import open_base, redact_option
 from slicebase.cli.output import json_option, note, print_json, print_text
@@ -55,7 +56,7 @@ def context(
     The context is Markdown for a model. Each piece is fenced and has its source, date and reference. A question may
     have -word and the filters of `tt search`. Exit status 1 if nothing was found, or if the compared contexts differ.
     """
-    question = " ".join(words) if words else None
+    question = as_query(words) if words else None
     if sum(given is not None for given in (question, again, diff)) != 1:
         raise click.UsageError("Give one of: a question, --again, --diff.")
     _refuse_ignored(ctx)
@@ -92,6 +93,8 @@ def print_context(base: "Slicebase", built: "Context", explain: bool, as_json: b
         used = f"{manifest.tokens_used} of {manifest.budget.tokens} tokens"
         unrecorded = "" if built.recorded else " (not recorded)"
         note(f"{len(manifest.pieces)} pieces, {used}; {built.id}{unrecorded}")
+    if built.narrowed_by:
+        note(f"narrowed by {', '.join(built.narrowed_by)}; in quotation marks, that is text")
 
 
 _OF_A_QUESTION = frozenset({"tokens", "turns", "policy", "as_of", "run", "step", "explain"})

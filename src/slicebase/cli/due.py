@@ -11,7 +11,7 @@ from slicebase.cli.options import open_base, provenance_of, provenance_options
 from slicebase.cli.output import json_option, note, print_json, print_text, printable
 from slicebase.core.refs import as_words
 from slicebase.errors import Exit
-from slicebase.verbs.names import short_places
+from slicebase.verbs.names import short_places, short_texts
 
 if TYPE_CHECKING:
     from slicebase.library.due import DueFile
@@ -45,7 +45,8 @@ def due(ctx: click.Context, everything: bool, as_prompt: bool, done: tuple[str, 
 
         print_text(due_prompt(found), nl=False)
     else:
-        _print_due(found, recorded, short_places(base, [*recorded, *(each.id for each in found)]))
+        details = short_texts(base, {why.detail for each in found for why in each.reasons})
+        _print_due(found, recorded, {**short_places(base, [*recorded, *(each.id for each in found)]), **details})
     note_unreadable(base)
     return Exit.FINDINGS if found else Exit.DONE
 
@@ -57,4 +58,4 @@ def _print_due(found: "list[DueFile]", recorded: list[str], short: Mapping[str, 
         print_text(f"{printable(short[each.id])} ({printable(as_words(each.file.title or ''))})")
         for why in each.reasons:
             rule = f"  ({printable(why.rule)})" if why.rule else ""
-            print_text(f"    {printable(why.detail)}{rule}")
+            print_text(f"    {printable(short[why.detail])}{rule}")

@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from slicebase.cli.arguments import as_query
 from slicebase.cli.file_options import chosen, complete_ids, file_json, filter_options, headline
 from slicebase.cli.numbers import CountingNumber, Decimal
 from slicebase.cli.options import open_base
 from slicebase.cli.output import BOLD, DIM, Shown, Styled, counted, json_option, note, print_json, print_text, printable
 from slicebase.core.refs import as_words
 from slicebase.errors import Exit
-from slicebase.verbs.found import FoundSession, FoundTurn
-from slicebase.verbs.names import short_places, shortened
+from slicebase.verbs.found import FoundSession, TurnView
+from slicebase.verbs.names import short_places, short_texts, shortened
 
 if TYPE_CHECKING:
     from slicebase.base import Slicebase
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from slicebase.files.explore import Stated
     from slicebase.index.entries import FileEntry
     from slicebase.index.info import Info
-    from slicebase.index.search import Hit
+    from slicebase.index.results import Hit
     from slicebase.verbs.found import SearchResults
 
 
@@ -50,21 +51,20 @@ def search(
     """Find slice files and turns by their words, best first.
 
     All words must match, in any form (retry finds retries); if nothing has all of them, the best with some follow. An
-    identifier (parse_args, go-humanize, src/app.py) matches whole, "text in quotation marks" exactly, and retr* words
-    that begin with retr. Leave out with -word, and narrow with session:, role:, tool:, file:, project:, before:, after:
-    and kind:. Exit status 1 if nothing is found.
+    identifier (parse_args, go-humanize, src/app.py) matches whole, text in quotation marks exactly ('"git status"': the
+    shell takes the outer ones), and retr* words that begin with retr. Leave out with -word, and narrow with session:,
+    role:, tool:, file:, project:, before:, after: and kind:. Exit status 1 if nothing is found.
     """
     base = open_base(ctx)
     moment = base.surroundings.now()
     wanted = chosen(base, moment, **filters)
-    typed = " ".join(query)
-    found = base.search(typed, wanted, former_rows=rows == "all", either=either, limit=limit)
+    found = base.search(as_query(query), wanted, former_rows=rows == "all", either=either, limit=limit)
     if as_json:
         print_json(_search_json(found, moment, base.settings.freshness_half_life_days))
     else:
         _print_search(base, found, moment, flat)
     note_unreadable(base)
-    return Exit.DONE if found.files.hits or found.turns else Exit.FINDINGS
+    return Exit.DONE if len(found) else Exit.FINDINGS
 
 
 def _print_search(base: "Slicebase", found: "SearchResults", moment: int, flat: bool) -> None:
@@ -79,38 +79,44 @@ def _print_search(base: "Slicebase", found: "SearchResults", moment: int, flat: 
         if hit.more:
             print_text(f"    and {hit.more} more like these")
     if found.turns:
-        print_found(base, found.turns if flat else found.sessions)
+        _print_turns(base, found, flat)
     if found.files.total > len(found.files.hits):
         note(f"{len(found.files.hits)} of {found.files.total} files; --limit shows more")
     if found.partial:
         note("nothing has all words: these have some of them")
     if found.by_parts:
-        note("no turn has the identifier as it is: these have its parts")
-    for hint in () if found.turns else found.files.hints:
+        note("nothing has the identifier as it is: these have its parts")
+    for hint in found.hints:
         note(f"hint: {hint}")
-    if not found.files.hits and not found.turns:
+    if not len(found):
         note("nothing found")
 
 
-def print_found(base: "Slicebase", found: Iterable[FoundTurn | FoundSession]) -> None:
-    """Prints turns that were found, alone or by session."""
-    listed = list(found)
-    turns = [turn for each in listed for turn in (each.turns if isinstance(each, FoundSession) else (each,))]
-    short = shortened(base, [*(turn.ref for turn in turns), *(each.ref for each in listed)])
-    for each in listed:
-        if isinstance(each, FoundTurn):
-            print_text(f"{short[each.ref]}  {each.time}  {each.role}\n    ", *_marked(each.snippet))
-            continue
-        day = max(turn.time for turn in each.turns)[:10]
+def _print_turns(base: "Slicebase", found: "SearchResults", flat: bool) -> None:
+    """Prints the turns that were found, one by one or by session."""
+    turns = found.turns if flat else [turn for each in found.sessions for turn in each.turns]
+    sessions = {each.id: each for each in found.sessions}
+    short = shortened(base, [*(turn.ref for turn in turns), *(f"session:{turn.session}" for turn in turns)])
+    for turn in turns if flat else ():
+        project = sessions[turn.session].project if turn.session in sessions else ""
+        where = [short[f"session:{turn.session}"], *([as_words(project)] if project else [])]
+        print_text("  ".join([short[turn.ref], turn.time or "undated", turn.role, *map(printable, where)]))
+        print_text("    ", *_marked(turn.snippet))
+    for each in () if flat else found.sessions:
         branch = f"({each.branch})" if each.branch else ""
-        place = [printable(as_words(word)) for word in (each.project, branch, each.session.title or "") if word]
-        print_text("  ".join([printable(short[each.ref]), day, *place]))
+        place = [printable(as_words(word)) for word in (each.project, branch, each.title or "") if word]
+        print_text("  ".join([printable(short[each.ref]), each.date or "undated", *place]))
         for turn in each.turns:
             print_text("    ", *_marked(turn.snippet), "\n    ", Styled(f"{short[turn.ref]}, {turn.role}", DIM))
         if each.more:
-            print_text(f"    and {counted(each.more, 'more turn')}")
+            print_text(f"    and {'' if found.is_exact else 'at least '}{counted(each.more, 'more turn')}")
         if each.resume:
             print_text("    ", Styled(printable(each.resume), DIM))
+    shown = len(turns) if flat else sum(len(each.turns) + each.more for each in found.sessions)
+    if shown < found.total_turns or not found.is_exact:
+        listed = counted(len(turns), "turn") if flat else counted(len(found.sessions), "session")
+        least = "" if found.is_exact else "at least "
+        note(f"the best {listed}; {least}{counted(found.total_turns, 'turn')} match; --limit shows more")
 
 
 def _title(snippet: "Snippet") -> list[Shown]:
@@ -119,8 +125,10 @@ def _title(snippet: "Snippet") -> list[Shown]:
     return _marked(snippet) if words == snippet.text else [printable(words)]
 
 
-def _marked(snippet: "Snippet") -> list[Shown]:
+def _marked(snippet: "Snippet | None") -> list[Shown]:
     """Returns a snippet with its matches in bold on a terminal, **like this** in a pipe."""
+    if snippet is None:
+        return []
     mark = "" if sys.stdout.isatty() else "**"
     pieces: list[Shown] = []
     place = 0
@@ -134,37 +142,38 @@ def _marked(snippet: "Snippet") -> list[Shown]:
 def _search_json(found: "SearchResults", moment: int, half_life: float) -> dict[str, Any]:
     return {
         "total": found.files.total,
+        "total_turns": found.total_turns,
+        "exact": found.is_exact,
         "files": [_hit_json(hit, moment, half_life) for hit in found.files.hits],
         "sessions": [_session_json(each) for each in found.sessions],
         "turns": [_turn_json(turn) for turn in found.turns],
         "partial": found.partial,
         "by_parts": found.by_parts,
-        "hints": list(found.files.hints),
+        "hints": list(found.hints),
     }
 
 
 def _session_json(found: FoundSession) -> dict[str, Any]:
-    """Returns what `--json` shows of a session, whose turns are listed by themselves."""
     return {
         "ref": found.ref,
-        "title": found.session.title,
+        "title": found.title,
         "project": found.project,
         "branch": found.branch,
-        "date": max(turn.time for turn in found.turns)[:10],
+        "date": found.date,
         "resume": found.resume,
-        "turns": [turn.ref for turn in found.turns],
+        "turns": [_turn_json(turn) for turn in found.turns],
         "more": found.more,
     }
 
 
-def _turn_json(turn: FoundTurn) -> dict[str, Any]:
+def _turn_json(turn: TurnView) -> dict[str, Any]:
     return {
         "ref": turn.ref,
-        "session": f"session:{turn.record.session}",
+        "session": f"session:{turn.session}",
         "time": turn.time,
         "role": turn.role,
-        "match": turn.match.name.lower(),
-        "snippet": turn.snippet.text,
+        "match": turn.match.name.lower() if turn.match is not None else None,
+        "snippet": turn.snippet.text if turn.snippet else None,
         "text": turn.text,
     }
 
@@ -239,11 +248,12 @@ def stale(ctx: click.Context, /, half_life: float | None, as_json: bool, **filte
         print_json({"half_life_days": days, "files": files})
     else:
         short = short_files(base, [each.entry for each in found])
+        details = short_texts(base, {why.detail for each in found for why in each.reasons})
         for each in found:
             print_text(*headline(each.entry, short, moment, days))
             for why in each.reasons:
                 since = f" (since {to_text(why.since)[:10]})" if why.since is not None else ""
-                print_text(f"    {printable(why.detail)}{since}")
+                print_text(f"    {printable(details[why.detail])}{since}")
     note_unreadable(base)
     return Exit.FINDINGS if found else Exit.DONE
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from slicebase.cli.arguments import as_filters
 from slicebase.cli.numbers import CountingNumber
 from slicebase.cli.options import open_base, redact_option, redacts, report_redacted
 from slicebase.cli.output import counted, json_option, note, print_json, print_progress, print_text, printable
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from slicebase.base import Slicebase
     from slicebase.history.account import Account, SourceConflict
     from slicebase.history.imports import ImportProgress
-    from slicebase.verbs.graph import TurnView
+    from slicebase.verbs.found import TurnView
     from slicebase.verbs.sessions import SessionEntry
 
 
@@ -251,32 +252,41 @@ def turns(ctx: click.Context, query: tuple[str, ...], words: str | None, limit: 
     base = open_base(ctx)
     if session is None and words is None:
         return _print_sessions(base, base.graph.sessions(filters, limit), as_json)
-    found = (
-        base.graph.search(f"{words} {filters}", limit)
-        if words is not None
-        else base.graph.turns(str(session), filters)[:limit]
-    )
+    if words is not None:
+        found = base.graph.search(f"{words} {filters}", limit)
+    else:
+        found = base.graph.turns(str(session), filters)[:limit]
     rows = [_turn_row(view) for view in found]
     if as_json:
         print_json({"rows": rows})
     else:
         short = shortened(base, [row["ref"] for row in rows])
         for row in rows:
-            name, *details, text = row.values()
-            print_text("  ".join([printable(str(each)) for each in (short[name], *details)] + [one_line(text)]))
+            details = [short[row["ref"]], row["time"] or "undated", row["role"]]
+            print_text("  ".join([*map(printable, details), one_line(row["text"])]))
+        for match, said in _LESS.items():
+            if found and all(view.match is not None and view.match.name == match for view in found):
+                note(said)
     return Exit.DONE if rows else Exit.FINDINGS
 
 
+# What is said of turns that match less well than the query asks.
+_LESS = {
+    "SOME": "no turn has all words: these have some of them",
+    "PARTS": "no turn has the identifier as it is: these have its parts",
+}
+
+
 def _session_and_filters(given: tuple[str, ...]) -> tuple[str | None, str]:
-    """Returns the session that is named, and the rest, which narrows. A `session:` alone names one, too."""
+    """Returns the session that is named, and the filters. One `session:` names a session, too."""
     from slicebase.context.query import read
 
-    read_each = [(each, read(each)) for each in given]
-    named = [each for each, query in read_each if query.terms]
-    named = named or [each for each, query in read_each if query.values("session")]
+    named = [each for each in given if read(as_filters([each])).terms]
+    filters = as_filters([each for each in given if each not in named])
     if len(named) > 1:
         raise click.UsageError("Give one session. --search takes words.")
-    return (named[0] if named else None), " ".join(each for each in given if each not in named)
+    sessions = named or read(filters).values("session")
+    return (sessions[0] if len(sessions) == 1 else None), filters
 
 
 def _print_sessions(base: "Slicebase", found: "list[SessionEntry]", as_json: bool) -> int:
@@ -289,7 +299,8 @@ def _print_sessions(base: "Slicebase", found: "list[SessionEntry]", as_json: boo
         details = [*counts, f"{_thousands(each.size)} tokens", each.model, each.session.format]
         place = f"{each.project} ({each.branch})" if each.branch else each.project
         name = short[f"session:{each.id}"].removeprefix("session:")
-        first = [name, (each.ended or "purged")[:16].replace("T", " "), ", ".join(filter(None, details)), place]
+        when = each.ended or ("undated" if each.size else "purged")
+        first = [name, when[:16].replace("T", " "), ", ".join(filter(None, details)), place]
         print_text("  ".join(printable(as_words(word)) for word in first if word))
         if words := each.title or each.prompt:
             print_text(f"    {one_line(words, 100)}")
@@ -319,7 +330,7 @@ def _session_row(each: "SessionEntry") -> dict[str, Any]:
 
 
 def _turn_row(view: "TurnView") -> dict[str, Any]:
-    return {"ref": f"turn:{view.record.id}", "time": view.record.time, "role": view.record.role, "text": view.text}
+    return {"ref": view.ref, "time": view.time, "role": view.role, "text": view.text}
 
 
 def one_line(text: str | None, width: int = 60) -> str:
@@ -334,7 +345,8 @@ def one_line(text: str | None, width: int = 60) -> str:
 @click.pass_context
 def show(ctx: click.Context, reference: str, as_json: bool) -> int:
     """Show what a reference names: a turn, a session, a manifest, a run, a claim, a snapshot or evidence."""
-    shown = open_base(ctx).show(reference)
+    base = open_base(ctx)
+    shown = base.show(reference)
     if as_json:
         print_json(shown)
         return Exit.DONE
@@ -344,19 +356,21 @@ def show(ctx: click.Context, reference: str, as_json: bool) -> int:
     if text is not None:
         print_text(f"\n{text}")
     if outline is not None:
-        _print_outline(outline)
+        _print_outline(base, outline)
     return Exit.DONE
 
 
 _MOST_FILES = 20
 
 
-def _print_outline(outline: dict[str, Any]) -> None:
+def _print_outline(base: "Slicebase", outline: dict[str, Any]) -> None:
     """Prints the prompts, decisions and compactions of a session in their order, and its files."""
     print_text()
+    short = shortened(base, [each["ref"] for each in outline["steps"]])
     for each in outline["steps"]:
-        print_text(f"{each['time'][:16].replace('T', ' ')}  {each['kind']:10}  {one_line(each['text'], 100)}")
-        print_text(f"    {each['ref']}")
+        time = (each["time"] or "undated")[:16].replace("T", " ")
+        print_text(f"{time}  {each['kind']:10}  {one_line(each['text'], 100)}")
+        print_text(f"    {short[each['ref']]}")
     files = outline["files"]
     if files:
         print_text("\nfiles")

@@ -127,13 +127,13 @@ def _print_contract(contract: dict[str, Any], as_json: bool) -> None:
 def _in_order(base: "Slicebase", rel: str, target: str) -> tuple[str, str]:
     """Returns the relationship and the target, which may be given in the other order.
 
-    They are exchanged only if that is certain: the second is a relationship, and the first is none, but names a file.
+    They are exchanged only if that is certain: the second is a relationship, and no file, and the first is none.
     """
     from slicebase.files.links import RELATIONSHIPS
 
     if rel in RELATIONSHIPS or target not in RELATIONSHIPS:
         return rel, target
-    return (target, rel) if base.folder.get(rel) and not base.folder.get(target) else (rel, target)
+    return (rel, target) if base.folder.get(target) else (target, rel)
 
 
 @click.command()

@@ -137,6 +137,11 @@ class Context(NamedTuple):
         """How many tokens the text has."""
         return self.manifest.tokens_used
 
+    @property
+    def narrowed_by(self) -> tuple[str, ...]:
+        """What the question was read to leave out: its filters and excluded words."""
+        return tuple(self.manifest.filters.get("query", ()))
+
     def __str__(self) -> str:
         return self.text
 

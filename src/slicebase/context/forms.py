@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator
 from functools import cache, lru_cache
 from typing import Final
 
-from slicebase.context.identifiers import humps_in
+from slicebase.context.identifiers import humps_at, humps_in
 from slicebase.context.words import in_characters_and_pairs, simplified
 
 
@@ -24,7 +24,7 @@ def for_index(text: str, humps: Collection[str] | None = None) -> str:
 
 def _other_forms(text: str, humps: Collection[str]) -> Iterator[str]:
     yield from sorted(humps)
-    yield from sorted({joined(match[0]) for match in _GROUPED.finditer(text)})
+    yield from sorted(set(in_groups(text)))
     if not text.isascii():
         words = {word for word in text.split() if not word.isascii()}
         yield from sorted({form for word in words for form in _foreign_forms(word)})
@@ -40,6 +40,21 @@ def _foreign_forms(text: str) -> tuple[str, ...]:
 _NUMBER: Final = r"\d(?<![\w.,]\d)\d{{0,2}}(?:([{0}])\d{{3}})(?:\1\d{{3}})*(?!\w)"
 _GROUPED: Final = re.compile(_NUMBER.format(",.'’_ \u00a0\u2009\u202f"))
 _TYPED: Final = re.compile(_NUMBER.format(",'’\u00a0\u2009\u202f"))
+
+
+def in_groups(text: str) -> Iterator[str]:
+    """Yields the digits of the numbers in a text that are written in groups of three."""
+    return (joined(match[0]) for match in _GROUPED.finditer(text))
+
+
+def formed(text: str) -> Iterator[tuple[int, int, str]]:
+    """Yields the places in a text for which the index has other forms, with these forms."""
+    for match in _GROUPED.finditer(text):
+        yield match.start(), match.end(), joined(match[0])
+    yield from humps_at(text)
+    for match in () if text.isascii() else _foreign().finditer(text):
+        for form in other_forms(match[0], 1):
+            yield match.start(), match.end(), form
 
 
 def joined(number: str) -> str:
@@ -79,8 +94,13 @@ def other_forms(word: str, shortest: int = 2) -> tuple[str, ...]:
         return ()
     if "\uac00" <= word[0] <= "\ud7a3":
         return tuple(_without_particles(word, shortest))
-    spelled = word.lower().translate(_TWO_LETTERS)
-    return (spelled,) if spelled != word.lower() else ()
+    other = spelled(word.lower())
+    return (other,) if other != word.lower() else ()
+
+
+def spelled(text: str) -> str:
+    """Returns a text with two letters for those that are also written as two: `Mueller` for `Müller`."""
+    return text.translate(_TWO_LETTERS)
 
 
 def _without_particles(word: str, shortest: int) -> Iterator[str]:

@@ -19,6 +19,7 @@ _AROUND: Final = _ENDING + "+#"
 _MARK: Final = re.compile(r"[\d_\-./:@#+~]")
 _INSIDE: Final = re.compile(r"[^\W_][_\-./:@#+~]+[^\W_]")
 _UPPER: Final = re.compile("[A-Z]")
+_WORD: Final = re.compile(r"[^\W_]+")
 _JOINT: Final = re.compile(r"[/:@#]+")
 _CAPITAL_INSIDE: Final = re.compile(r"[A-Z](?<=[^\W_].)")
 _HUMP: Final = re.compile(r"(?<=[^\W\d_A-Z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][^\W\d_A-Z])")
@@ -41,6 +42,11 @@ def _has_capital_inside(word: str) -> bool:
 def trimmed(run: str) -> str:
     """Returns a run of characters without the punctuation that ends a sentence."""
     return run.rstrip(_ENDING)
+
+
+def is_name(text: str) -> bool:
+    """Returns whether a text has only characters of identifiers, so that the index may have it whole."""
+    return _RUN.fullmatch(text) is not None
 
 
 class Named(NamedTuple):
@@ -121,6 +127,20 @@ def as_written(name: str) -> str:
     if name.isascii():
         return _UPPER.sub(_CAPITAL + r"\g<0>", name).lower()
     return "".join([_CAPITAL + letter.lower() if letter.isupper() else letter for letter in name])
+
+
+def parts_of_name(name: str) -> list[str]:
+    """Returns the words of an identifier, also those that are joined by capital letters."""
+    return [part for word in re.split(r"[\W_]+", name) for part in _HUMP.split(word) if part]
+
+
+def humps_at(text: str) -> Iterator[tuple[int, int, str]]:
+    """Yields the parts of the names in a text that are joined by capital letters, each with its place."""
+    for word in _WORD.finditer(text):
+        if not word[0].islower() and not word[0][1:].islower():
+            ends = [match.start() for match in _HUMP.finditer(word[0])]
+            for start, end in zip([0, *ends], [*ends, len(word[0])], strict=True) if ends else ():
+                yield word.start() + start, word.start() + end, word[0][start:end]
 
 
 def _humps_anew(run: str) -> tuple[str, ...]:

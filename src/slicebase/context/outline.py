@@ -1,33 +1,32 @@
 """The outline of a session: its prompts, decisions and compactions in order, and the files that its calls name."""
 
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any, Final
 
-from slicebase.core.times import to_text
+from slicebase.context.lost_follow import items
+from slicebase.context.lost_speech import CLIENT_PROMPT
+from slicebase.core.times import known_time, to_text
 from slicebase.graph.contents import calls_in, kinds_of
 from slicebase.graph.turn import Turn
 
 _LONGEST: Final = 300  # characters of a step
 _CHANGING: Final = ("edit", "write", "patch", "replace", "create", "delete", "move")  # in the names of tools
-_DECISION: Final = re.compile(
-    r"(?:^|(?<=[.!?]\s)|(?<=\n))[\s*_#>-]*(?:"
-    r"(?:Decision|Decided)\b[*_]*\s*:"
-    r"|(?:[Ww]e|I)(?:\s+have|'ve|’ve)?\s+(?:decided|agreed|chose|settled)\b"
-    r"|[Ll]et['’]s\s+(?:go\s+with|use|keep|drop|stick)\b"
-    r")[^\n]*"
-)
 
 
 def outline(turns: Iterable[Turn]) -> dict[str, Any]:
-    """Returns the outline of a session, given its turns in order."""
+    """Returns the outline of a session, given its turns in order. Decisions are those that `tt lost` knows."""
+    listed = list(turns)
+    decisions: dict[int, list[str]] = {}
+    for item in items(listed):
+        if item.kind == "decision" and item.state == "standing":
+            decisions.setdefault(item.order, []).append(item.text)
     steps: list[dict[str, Any]] = []
     files: dict[str, list[int]] = {}
     summarised = False
-    for turn in turns:
+    for order, turn in enumerate(listed):
         kinds = kinds_of(turn.role, turn.parts)
         if "summary" not in kinds or not summarised:  # summaries in a row are one compaction
-            steps += ({"ref": f"turn:{turn.id}", "time": to_text(turn.time), **step} for step in _steps(turn, kinds))
+            steps += (_step(turn, kind, text) for kind, text in _steps(turn, kinds, decisions.get(order, ())))
         summarised = "summary" in kinds
         for call in calls_in(turn.parts):
             changes = any(word in call.tool.lower() for word in _CHANGING)
@@ -40,12 +39,14 @@ def outline(turns: Iterable[Turn]) -> dict[str, Any]:
     return {"steps": steps, "files": named}
 
 
-def _steps(turn: Turn, kinds: set[str]) -> Iterator[dict[str, str]]:
+def _step(turn: Turn, kind: str, text: str) -> dict[str, Any]:
+    return {"ref": f"turn:{turn.id}", "time": known_time(to_text(turn.time)), "kind": kind, "text": text[:_LONGEST]}
+
+
+def _steps(turn: Turn, kinds: set[str], decisions: Iterable[str]) -> list[tuple[str, str]]:
+    """Returns the steps of a turn, each as kind and text. What the client wrote as the user is no prompt."""
     spoken = "\n\n".join(part.text for part in turn.parts if part.type == "text" and part.text and not part.hidden)
     if "summary" in kinds:
-        yield {"kind": "compaction", "text": spoken[:_LONGEST]}
-    elif "prompt" in kinds:
-        yield {"kind": "prompt", "text": spoken[:_LONGEST]}
-    if "summary" not in kinds and kinds & {"prompt", "answer"}:
-        for match in _DECISION.finditer(spoken):
-            yield {"kind": "decision", "text": match[0].strip(" \n*_#>-")[:_LONGEST]}
+        return [("compaction", spoken)]
+    prompts = [("prompt", spoken)] if "prompt" in kinds and not CLIENT_PROMPT.match(spoken) else []
+    return [*prompts, *(("decision", text) for text in decisions)]

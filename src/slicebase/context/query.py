@@ -5,12 +5,12 @@ searched. Any text is a query. A filter's name without a value, and everything i
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from slicebase.context.forms import joined, other_forms, ungrouped
+from slicebase.context.forms import joined, other_forms
 from slicebase.context.identifiers import is_identifier, trimmed
-from slicebase.context.words import for_question, runs, simplified
+from slicebase.context.words import runs, simplified
 
 _LONGEST: Final = 20_000  # characters; the rest of a pasted page is not searched
 FILTERS: Final = ("session", "role", "tool", "file", "project", "before", "after", "kind")
@@ -24,7 +24,7 @@ class Term(NamedTuple):
     unspaced: bool = False  # in a script without spaces between words
     quoted: bool = False  # the text must contain exactly this
     whole: bool = False  # an identifier: texts that contain it whole come first
-    other: tuple[str, ...] = ()  # forms that are as good
+    other: tuple[str, ...] = ()  # forms that are as good; of an identifier, those that come after it
 
 
 class Filter(NamedTuple):
@@ -53,6 +53,11 @@ class Query(NamedTuple):
         """Whether the query leaves something out that has its words."""
         return bool(self.filters or self.excluded)
 
+    @property
+    def names(self) -> bool:
+        """Whether the query has an identifier, which may have to be searched by its parts."""
+        return any(term.whole for term in self.terms)
+
     def values(self, name: str, *, excluded: bool = False) -> list[str]:
         """Returns the values of the filters with this name."""
         return [each.value for each in self.filters if (each.name, each.excludes) == (name, excluded)]
@@ -62,7 +67,7 @@ _TYPED: Final = re.compile(
     rf"""
     (?P<minus>-(?=[^\W\d_]{{2}}|"))?
     (?:
-      (?P<name>{"|".join(FILTERS)}):(?:"(?P<spaced>[^"]*)"|(?P<value>[^\s"]+))
+      (?P<name>{"|".join(FILTERS)}):(?!//)(?:"(?P<spaced>[^"]*)"|(?P<value>[^\s"]+))
       | "(?P<quoted>[^"]*)(?P<closed>"?)(?P<star>\*?)
       | (?P<word>[^\s"]+)
     )
@@ -78,7 +83,7 @@ def read(typed: str) -> Query:
     excluded: dict[Term, None] = {}
     filters: dict[Filter, None] = {}
     rest = []
-    for match in _TYPED.finditer(ungrouped(text)):
+    for match in _TYPED.finditer(text):
         value = match["spaced"] if match["value"] is None else match["value"]
         if match["name"] and value:
             filters[Filter(match["name"], value, bool(match["minus"]))] = None
@@ -89,18 +94,13 @@ def read(typed: str) -> Query:
     return Query(typed, " ".join(rest), tuple(_with_numbers(list(wanted))), tuple(excluded), tuple(filters))
 
 
-def read_query(typed: str) -> list[Term]:
-    """Returns the terms of a query, each once, in order. Any text is a query, but it may have no terms."""
-    return list(read(typed).terms)
-
-
 def _terms(match: re.Match[str]) -> Iterator[Term]:
     quoted, word = match["quoted"], match["word"]
     if quoted is None:
         yield from _word(word if word is not None else match[0].removeprefix("-"))
     elif not match["closed"]:  # a quotation mark without its partner is ignored
         yield from (term for each in quoted.split() for term in _word(each))
-    elif any(map(str.isalnum, quoted)):
+    elif quoted.strip():
         yield Term(" ".join(quoted.split()), bool(match["star"]), quoted=True)
 
 
@@ -111,11 +111,21 @@ def _word(word: str) -> Iterator[Term]:
         inside = _trimmed(text)
         whole = not unspaced and is_identifier(inside)
         last = begins and not unspaced and at == len(pieces)
-        other = () if unspaced else (joined(inside),) if _NUMBER.fullmatch(inside) else other_forms(inside)
-        yield Term(inside if whole else text.strip(), last, unspaced, whole=whole and not last, other=other)
+        shown = (inside if whole else text.strip()).rstrip("*" if last else "")
+        yield Term(shown, last, unspaced, whole=whole and not last, other=() if unspaced else _other_forms(inside))
 
 
-_NUMBER: Final = re.compile(r"\d{1,3}(?:[._]\d{3})+")
+def _other_forms(word: str) -> tuple[str, ...]:
+    """Returns other forms of a word: of a number its digits, of a version the one with or without `v`."""
+    if _NUMBER.fullmatch(word):
+        return (joined(word),)
+    if match := _VERSION.fullmatch(word):
+        return (match[1],) if word[0] in "vV" else (f"v{word}",)
+    return other_forms(word)
+
+
+_NUMBER: Final = re.compile(r"\d{4,}|\d{1,3}(?:([,.'’_])\d{3})(?:\1\d{3})*")
+_VERSION: Final = re.compile(r"[vV]?(\d+(?:\.\d+)+(?:[-+.]\w+)*)")
 _EDGE: Final = re.compile(r"^[^\w\-./:@#+~]+|[^\w\-./:@#+~]+$")
 
 
@@ -142,43 +152,3 @@ def _with_numbers(terms: list[Term]) -> Iterator[Term]:
 def _are_groups(one: Term, other: Term) -> bool:
     digits = one.text.isdigit() and other.text.isdigit()
     return digits and len(one.text) <= 3 and len(other.text) == 3 and not one.quoted and not other.quoted
-
-
-# For the index
-
-
-def expression(terms: Iterable[Term], *, either: bool = False) -> str:
-    """Returns the terms as an FTS5 query for all of them, or for any. Typed text is never an operator in it."""
-    return (" OR " if either else " AND ").join(map(expressed, terms))
-
-
-def expressed(term: Term) -> str:
-    """Returns a term as an FTS5 query. A text that contains quoted text matches it; so may others."""
-    if term.quoted:
-        return _quoted(term)
-    forms = [_phrase(term.text, term.begins), *(_phrase(form) for form in term.other)]
-    return forms[0] if len(forms) == 1 else f"({' OR '.join(forms)})"
-
-
-def _quoted(term: Term) -> str:
-    """Returns the words of quoted text in a row; the last one may go on. Scripts without spaces are indexed apart."""
-    pieces = [text for text, _ in runs(simplified(term.text)) if any(map(str.isalnum, text))]
-    return f"({' AND '.join(_phrase(text, begins=True) for text in pieces)})"
-
-
-def _phrase(words: str, begins: bool = False) -> str:
-    text = for_question(words).replace('"', '""')
-    return f'"{text}"{" *" if begins else ""}'
-
-
-# For the text itself
-
-
-def pattern(term: Term, *, exact: bool = False) -> re.Pattern[str]:
-    """Returns the pattern of a quoted text or an identifier in a text.
-
-    Any white space is as good as any other. Quoted text with a capital letter matches exactly, as everything does with
-    `exact`; other text in any case.
-    """
-    words = r"\s+".join(map(re.escape, simplified(term.text).split()))
-    return re.compile(words, 0 if exact or (term.quoted and term.text != term.text.lower()) else re.IGNORECASE)

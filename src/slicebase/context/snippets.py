@@ -2,10 +2,13 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from slicebase.context.query import Term, pattern
+from slicebase.context.forms import formed
+from slicebase.context.match import Match, TermPattern
+from slicebase.context.query import Term
+from slicebase.context.words import ASKING, folded, simplified
 
 _WIDTH: Final = 200  # characters
 _SPACE: Final = re.compile(r"\s+")
@@ -33,44 +36,58 @@ class Snippet(NamedTuple):
 class _Sought(NamedTuple):
     number: int
     stems: list[str]
-    begins: bool
 
 
 class Marker:
-    """Finds the terms of a query in texts. Each term is given with its stems."""
+    """Finds the terms of a query in texts that match it in some way. `stems` returns the stems of a text's words."""
 
-    def __init__(self, terms: Sequence[Term], stems: Sequence[list[str]]) -> None:
-        exact = [(number, term) for number, term in enumerate(terms) if term.unspaced or term.quoted or term.whole]
-        self._exact = [(number, pattern(term)) for number, term in exact]
+    def __init__(self, terms: Sequence[Term], match: Match, stems: Callable[[str], list[str]]) -> None:
+        way = match if match < Match.PARTS else Match.INSIDE_ANY_CASE
+        self._stems = stems
+        self._exact: list[tuple[int, re.Pattern[str]]] = []
         self._by_stem: dict[str, list[_Sought]] = {}
-        self._by_beginning: list[_Sought] = []
-        for number, (term, words) in enumerate(zip(terms, stems, strict=True)):
-            sought = _Sought(number, words, term.begins)
-            if term.unspaced or term.quoted or not words:
-                continue
-            if term.begins and len(words) == 1:
-                self._by_beginning.append(sought)
-            else:
-                self._by_stem.setdefault(words[0], []).append(sought)
+        self._formed: dict[int, str] = {}  # the terms that texts may have in other forms: letters of a part of a name
+        for number, term in enumerate(terms):
+            if term.unspaced or term.quoted or term.whole or term.begins:
+                written = TermPattern(term, way).pattern
+                if term.begins and not term.quoted:
+                    written = re.compile(rf"{written.pattern}\w*", re.IGNORECASE)
+                self._exact.append((number, written))
+            forms = term.other if term.whole else () if term.quoted or term.unspaced else (term.text, *term.other)
+            for words in filter(None, map(stems, () if term.begins else forms)):
+                if term.text.lower() not in ASKING:
+                    self._formed[number] = "" if term.other or not term.text.isalpha() else words[0][:-1]
+                self._by_stem.setdefault(words[0], []).append(_Sought(number, words))
 
     def marks(self, text: str, tokens: Sequence[Token]) -> list[TermMark]:
         """Returns every place of a term in a text that has these tokens."""
         found: list[TermMark] = []
-        by_stem, by_beginning = self._by_stem, self._by_beginning
         for at, (_, _, stem) in enumerate(tokens):
-            if by_beginning or stem in by_stem:
-                found += self._marks_at(tokens, at, (*by_stem.get(stem, ()), *by_beginning))
+            if stem in self._by_stem:
+                found += self._marks_at(tokens, at, self._by_stem[stem])
+        usual = simplified(text)
         for number, sought in self._exact:
-            found += (TermMark(match.start(), match.end(), number) for match in sought.finditer(text))
+            found += (TermMark(match.start(), match.end(), number) for match in sought.finditer(usual))
+            if not text.isascii() and not any(mark.term == number for mark in found):
+                found += (TermMark(match.start(), match.end(), number) for match in sought.finditer(folded(usual)))
+        if missing := self._formed.keys() - {mark.term for mark in found}:
+            low = usual.lower() if usual.isascii() else None  # accents may stand between the letters
+            if missing := {number for number in missing if low is None or self._formed[number] in low}:
+                found += self._in_other_forms(usual, missing)
         return sorted(set(found))
 
     def _marks_at(self, tokens: Sequence[Token], at: int, candidates: Iterable[_Sought]) -> Iterator[TermMark]:
-        for number, stems, begins in candidates:
-            here = [stem for _, _, stem in tokens[at : at + len(stems)]]
-            if begins and len(here) == len(stems):
-                here[-1] = here[-1][: len(stems[-1])]
-            if here == stems:
+        for number, stems in candidates:
+            if [stem for _, _, stem in tokens[at : at + len(stems)]] == stems:
                 yield TermMark(tokens[at][0], tokens[at + len(stems) - 1][1], number)
+
+    def _in_other_forms(self, text: str, missing: set[int]) -> Iterator[TermMark]:
+        """Yields the places of terms in forms that only the index has: `Müller` for `Mueller`, a part of a name."""
+        for start, end, form in formed(text):
+            stems = self._stems(form)
+            for sought in self._by_stem.get(stems[0], ()) if len(stems) == 1 else ():
+                if sought.number in missing and sought.stems == stems:
+                    yield TermMark(start, end, sought.number)
 
 
 def snippet(text: str, marks: Sequence[TermMark]) -> Snippet:

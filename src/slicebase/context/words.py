@@ -69,6 +69,24 @@ def _has_wide() -> re.Pattern[str]:
     return re.compile("[\u3000\uff01-\uff5e]")
 
 
+def unaccented(text: str) -> str:
+    """Returns a text with Latin letters without accents, as the index reads them."""
+    return text if text.isascii() else "".join(map(_without_accent, text))
+
+
+def folded(text: str) -> str:
+    """Returns a text without accents in which every character has its place."""
+    return "".join([_without_accent(letter) or letter for letter in text])
+
+
+@cache
+def _without_accent(letter: str) -> str:
+    from unicodedata import normalize  # imported here for a fast start
+
+    base = normalize("NFD", letter)[0]
+    return base if base.isascii() else "" if "\u0300" <= letter <= "\u036f" else letter
+
+
 # Labels
 
 _LABEL_WORD = r"[^\W_][\w.'’-]{0,30}"

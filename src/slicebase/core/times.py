@@ -15,6 +15,8 @@ _DAY = 86_400_000
 EARLIEST = (date.min.toordinal() - _UNIX_EPOCH) * _DAY
 LATEST = (date.max.toordinal() - _UNIX_EPOCH + 1) * _DAY - 1
 
+UNDATED = "1970-01-01T00:00:00.000Z"  # the time of a turn whose source does not state one
+
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 Moment = float | str | datetime  # seconds since 1970, RFC 3339 text, or a datetime with a time zone
@@ -48,6 +50,11 @@ def to_text(milliseconds: int) -> str:
     minutes, rest = divmod(milliseconds, 60_000)
     seconds, thousandths = divmod(rest, 1000)
     return f"{_minute_text(minutes)}{seconds:02}.{thousandths:03}Z"
+
+
+def known_time(text: str) -> str | None:
+    """Returns the time of a turn; None for one whose source does not state it."""
+    return None if text == UNDATED else text
 
 
 def from_text(text: str) -> int:

@@ -45,9 +45,10 @@ _SHOWN = 60
 
 
 def shown(value: object) -> str:
-    """Returns a value as a message quotes it: on one line, and shortened if it is long."""
+    """Returns a value as a message quotes it: on one line, and shortened if it is long, also then between quotes."""
     text = repr(value)
-    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
+    end = text[-1] if isinstance(value, str) else ""
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1 - len(end)]}…{end}"
 
 
 # Rules

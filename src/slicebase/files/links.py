@@ -14,9 +14,12 @@ from slicebase.errors import SlicebaseError
 # File names: a slice file is named by its id (§ Storage)
 
 SUFFIX: Final = ".slice"
-SAFE_FORM: Final = "an id has no spaces, slashes, backslashes, @, : or #, and starts with neither a dot nor a hyphen"
 _SAFE: Final = re.compile(r"[^\s/\\@:#.\-][^\s/\\@:#]*")
 _LONGEST: Final = 200  # bytes; file systems allow 255 with the suffix
+SAFE_FORM: Final = (
+    "an id has no spaces, slashes, backslashes, @, : or #, starts with neither a dot nor a hyphen, "
+    f"and has at most {_LONGEST} bytes"
+)
 
 
 def is_safe(file_id: str) -> bool:

@@ -1,14 +1,14 @@
 """What the parts of a turn are, for search and for readers: kinds, tool calls with their files, and readable text.
 
-Evidence is cut from `turn_text` (ruling 36). The readable text has the same words: a tool call is its name and its
-arguments as text, without the marks of JSON.
+Evidence is cut from `turn_text` (ruling 36). The readable text differs in tool calls: their name and their arguments as
+text, without the marks of JSON.
 """
 
 from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
 from slicebase.core.hashing import canonical
-from slicebase.graph.turn import Part, Role
+from slicebase.graph.turn import Part, Role, part_text
 
 # What `kind:` can name. A turn has several kinds if it has several parts.
 KINDS_OF_TURNS: Final = ("prompt", "answer", "thinking", "call", "result", "error", "summary", "code", "media")
@@ -111,7 +111,7 @@ def readable_text(parts: Iterable[Part]) -> str:
 
 def _plain(part: Part) -> str:
     if part.type != "tool_call":
-        return part.text or part.uri or ""
+        return part_text(part)
     arguments = "\n".join(_arguments(part.arguments))
     return f"{part.name}\n{arguments}" if arguments else str(part.name)
 

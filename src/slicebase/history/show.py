@@ -16,6 +16,7 @@ from slicebase.files.model import Conversation
 from slicebase.files.slice_file import SliceFile
 from slicebase.graph.binary32 import shortest
 from slicebase.graph.record import read_parts
+from slicebase.graph.session import fact, resume_command
 from slicebase.graph.turn import Edge, Turn, turn_text
 from slicebase.importers.conversation import export_conversation
 from slicebase.truth.truth import Truth
@@ -45,8 +46,15 @@ def _turn(truth: Truth, name: str) -> dict[str, Any]:
 def _session(truth: Truth, name: str) -> dict[str, Any]:
     session = truth.turns.session(name)
     turns = [truth.with_content(stored.record) for stored in truth.turns.of_session(name)]
-    facts = {"format": session.format, "title": session.title, "turns": len(turns), "facts": session.facts}
-    return {**facts, "outline": outline(turns)}
+    return {
+        "format": session.format,
+        "title": session.title,
+        "model": fact(session, "model"),
+        "resume": resume_command(session),
+        "turns": len(turns),
+        "facts": session.facts,
+        "outline": outline(turns),
+    }
 
 
 def _manifest(truth: Truth, name: str) -> dict[str, Any]:

@@ -103,6 +103,11 @@ class BatchBuilder:
         """Returns the facts of a session, for the caller to change."""
         return self._facts.setdefault(session, {})
 
+    def answered_by(self, session: str, model: Any) -> None:
+        """Keeps the model that answered last as a fact of a session. `<synthetic>` are messages of a client."""
+        if isinstance(model, str) and model and not model.startswith("<"):
+            self.facts(session)["model"] = model
+
     def turn(self, turn: Turn, *, is_assumed: bool = False) -> Iterator[Batch]:
         """Adds a turn. Yields the batches that it fills. `is_assumed` says that its record names no parent."""
         self._turns.setdefault(turn.session, []).append(turn)

@@ -98,6 +98,7 @@ def _conversation(
         builder.record(size // len(mapping))
         record = mapping[node] if isinstance(mapping[node], dict) else {}
         place = f"{where}.mapping.{node}"
+        builder.answered_by(thread.session, _model_of(record))
         yield from thread.admit({**record, "id": node, "parent": parents[node]}, place, _essence, _build)
     yield from builder.close(thread.session)
 
@@ -113,6 +114,12 @@ def _describe(builder: BatchBuilder, thread: Thread, conversation: SourceRecord)
     for field, fact in (("default_model_slug", "model"), ("gizmo_id", "gizmo")):
         if as_name(conversation.get(field)):
             facts[fact] = conversation[field]
+
+
+def _model_of(node: SourceRecord) -> Any:
+    message = node.get("message")
+    metadata = message.get("metadata") if isinstance(message, dict) else None
+    return metadata.get("model_slug") if isinstance(metadata, dict) else None
 
 
 def _essence(node: SourceRecord) -> SourceRecord:

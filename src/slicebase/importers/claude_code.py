@@ -25,11 +25,13 @@ from slicebase.importers.claude_records import (
     BOUNDARY,
     NO_TURNS,
     SILENT,
+    add_facts,
     agent_of,
     content_of,
     essence,
     is_aside,
     is_record,
+    model_of,
     other_kind,
     record_inside,
 )
@@ -55,8 +57,6 @@ from slicebase.importers.titles import Titles, TitleState
 from slicebase.importers.values import Batch, Format, Head, ImportSource, KnownAgents, Options, Read, StarterKey
 
 NAME: Final = "claude-code"
-
-FACTS: Final = {"cwd": "cwd", "gitBranch": "git_branch", "version": "version", "agentId": "agent"}
 
 
 def sniff(head: Head) -> bool:
@@ -284,10 +284,8 @@ class Transcript:
 
     def _remember(self, thread: Thread, admitted: Admitted, before: str | None) -> None:
         turn, record, draft, answered, _ = admitted
-        facts = self.builder.facts(thread.session)
-        for field, fact in FACTS.items():
-            if fact not in facts and as_name(record.get(field)):
-                facts[fact] = record[field]
+        add_facts(self.builder.facts(thread.session), record)
+        self.builder.answered_by(thread.session, model_of(record))
         logical = self.links.resolve(thread.id_of(record.get("logicalParentUuid")))
         self.boundaries.add(record, turn, before, logical)
         if before is None and not draft.parent and record.get("isSidechain") is True:

@@ -184,6 +184,22 @@ def _content(record: SourceRecord) -> Any:
 # Records inside records
 
 
+FACTS: Final = {"cwd": "cwd", "gitBranch": "git_branch", "version": "version", "agentId": "agent"}
+
+
+def add_facts(facts: dict[str, Any], record: SourceRecord) -> None:
+    """Adds what a record says about its session, where no record before it did."""
+    for field, fact in FACTS.items():
+        if fact not in facts and as_name(record.get(field)):
+            facts[fact] = record[field]
+
+
+def model_of(record: SourceRecord) -> Any:
+    """Returns the model that a record of an answer names."""
+    message = record.get("message")
+    return message.get("model") if record.get("type") == "assistant" and isinstance(message, dict) else None
+
+
 def other_kind(record: SourceRecord) -> str:
     """Returns the kind of a record that is not a turn, as accounts name it: `progress/bash_progress`."""
     kind = str(record["type"])

@@ -139,6 +139,8 @@ class _Rollout:
 
     def _record(self, record: SourceRecord, line: RecordLine) -> Iterator[Batch]:
         self._read_session(record)
+        if record.get("type") == "turn_context" and isinstance(context := record.get("payload"), dict):
+            self.builder.answered_by(self.thread.session, context.get("model"))
         yield from self.thread.admit(record, line.where, _essence, self._build)
         self.first = self.first or self.thread.last
         call = _call_of(record.get("payload"))
@@ -160,6 +162,8 @@ class _Rollout:
             self.thread = Thread(self.builder, session, clock=self.thread.clock)
         facts = self.builder.facts(self.thread.session)
         facts |= {fact: meta[field] for field, fact in FACTS.items() if as_name(meta.get(field))}
+        if isinstance(git := meta.get("git"), dict) and as_name(git.get("branch")):
+            facts["git_branch"] = git["branch"]
         parent = _started_by(meta.get("source"))
         if parent:
             facts.setdefault("parent_session", parent)

@@ -143,6 +143,7 @@ class _Recording:
 
     def _message(self, message: SourceRecord, where: str, size: int) -> Iterator[Batch]:
         self.builder.record(size)
+        self.builder.answered_by(self.thread.session, message.get("model"))
         own = as_name(message.get("id"))
         if own is None:
             yield from self._release(0)

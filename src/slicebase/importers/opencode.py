@@ -95,6 +95,7 @@ def _session(builder: BatchBuilder, thread: Thread, value: SourceRecord, line: R
         if number == len(messages) - 1 and value.get(GROWING) is True and _is_unfinished(message["info"]):
             builder.skip("unfinished", place, lost=False)
             continue
+        builder.answered_by(thread.session, message["info"].get("modelID"))
         yield from thread.admit(message, place, _essence, _build)
         first = first or thread.last
         starters += [(_key(child), thread.last) for child in _children(message) if thread.last]

@@ -4,6 +4,7 @@ import re
 from datetime import date
 from typing import Final, NamedTuple
 
+from slicebase.context.match import ALL_WORDS, Attempt
 from slicebase.context.query import Filter, Query
 from slicebase.core.times import EARLIEST, LATEST, from_text, milliseconds
 from slicebase.errors import SlicebaseError
@@ -22,8 +23,21 @@ class Search(NamedTuple):
     query: Query
     filters: Filters = EVERY_FILE
     former: bool = False  # also search in rows that are not active
-    either: bool = False  # match any of the terms, not all
+    attempt: Attempt = ALL_WORDS
     limit: int = 10
+
+
+_MOST_TYPED: Final = 10_000  # characters
+
+
+def refuse_unsearchable(query: Query) -> None:
+    """Raises an error for a query that asks for nothing, or that is a page and no query."""
+    if len(query.typed) > _MOST_TYPED:
+        message = f"the query has more than {_MOST_TYPED} characters"
+        raise SlicebaseError("too-large", message, hint="search for a part of it")
+    if not query.terms and not query.filters:
+        hint = 'a text that begins with a dash is searched in quotation marks: "-rf"' if query.excluded else ""
+        raise SlicebaseError("no-words", f"there is no word to search for in {query.typed!r}", hint=hint)
 
 
 def check_filters(query: Query) -> None:

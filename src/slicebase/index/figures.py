@@ -19,6 +19,7 @@ from slicebase.context.ranking import SPREAD_STEPS, Figures, Matches, TurnFigure
 from slicebase.core.times import to_text
 from slicebase.index.narrow import EVERY_TURN, TurnFilters, conditions
 from slicebase.index.nearby import nearest
+from slicebase.index.schema import Tokenizer
 
 _MOST_WORDS = 24
 _MOST_LOOKED_UP = 30_000  # turns, for words and dates together
@@ -105,10 +106,10 @@ def _years(connection: apsw.Connection) -> tuple[int, int]:
 
 def _known_words(connection: apsw.Connection, question: Question) -> Iterator[_KnownTerm]:
     """Yields each word and identifier of the question as the index knows it, without those that it does not know."""
-    seen = set[str]()
+    seen, reader = set[str](), Tokenizer(connection)
     for word in question.words:
         turns = connection.execute("SELECT doc FROM vocabulary WHERE term = ?", (word.stem,)).get
-        if not turns and (near := nearest(connection, word)):
+        if not turns and (near := nearest(connection, reader, word)):
             yield from _once(seen, _KnownTerm(near.turns, near.term, word.stem))
         elif turns:
             yield from _once(seen, _KnownTerm(turns, word.stem, word.stem))

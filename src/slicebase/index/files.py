@@ -18,6 +18,7 @@ from slicebase.errors import SlicebaseError
 from slicebase.index.disposable import Disposable, reading, writing
 from slicebase.index.schema import FILES_LAYOUT, ReadProgress
 from slicebase.workspace.boundary import cannot_read
+from slicebase.workspace.journal import Journal
 from slicebase.workspace.workspace import Workspace, create_local_folder
 
 if TYPE_CHECKING:  # start-up counts: most libraries have no notes
@@ -37,11 +38,22 @@ class FileIndex:
     ) -> None:
         self._root = workspace.root
         self._library = workspace.library
+        self._journal = Journal(workspace)
         self._cleaning = cleaning
         self.progress = progress
         self.database = Disposable(workspace.files, FILES_LAYOUT)
         self.unreadable = 0  # files that could not be read at the last query
         self._known: object = None  # the state of the index at the last query
+
+    def has_files(self) -> bool:
+        """Returns whether there are slice files, without opening the index; true where that cannot be seen."""
+        try:
+            with os.scandir(self._library) as entries:
+                return any(entry.name.endswith(".slice") for entry in entries)
+        except FileNotFoundError:
+            return False
+        except OSError:
+            return True
 
     def ask(self, question: Callable[[apsw.Connection], _Answer], at_hand: "AtHand | None" = None) -> _Answer:
         """Updates the index, calls `question` with a connection to it, and returns the result.
@@ -75,6 +87,7 @@ class FileIndex:
         return self.database.ask(with_current_files)
 
     def _bring_up_to_date(self, connection: apsw.Connection, at_hand: "AtHand | None") -> None:
+        self._journal.settle_if_free()
         known, notes, cleaned = connection.execute("SELECT listing, notes, cleaned FROM state").get
         current = "\0".join(listing(self._library))
         if known == current and (known or self._is_empty(connection)) and self._notes_are_the_same(notes, cleaned):

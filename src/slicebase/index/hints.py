@@ -1,52 +1,41 @@
-"""What to try when a search in slice files found nothing: another search that would match, or a similar word."""
+"""What to try when a search found nothing: a similar word, or another search in slice files that would match."""
 
-import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from string import ascii_lowercase, digits
 from typing import Final
 
 import apsw
 
+from slicebase.context.match import Attempt
 from slicebase.context.query import Term
 from slicebase.index.asked import Search
 from slicebase.index.entries import Filters
+from slicebase.index.nearby import LONGEST_MISTYPED, known_words, swaps
 from slicebase.index.schema import Tokenizer
 
 _MOST_WORDS: Final = 3
-_LONGEST_MISTYPED: Final = 64  # characters: the number of typing errors grows with the square of the length
 _LETTERS: Final = ascii_lowercase + digits
-
-_ONE_OF: Final = "SELECT term, doc FROM json_each(?) CROSS JOIN vocabulary ON term = value"
 _BEGINNING: Final = "SELECT term, doc FROM vocabulary WHERE term >= ? AND term < ? LIMIT 100"
-_TEXTS_WITH: Final = """
-SELECT title, summary, passages, former FROM files JOIN bodies ON bodies.file = files.number WHERE files.number = (
-  SELECT number FROM occurrence JOIN files ON files.number = occurrence.doc WHERE term = ? ORDER BY id, name LIMIT 1
-)
-"""
+
+# Returns texts that have a word with this stem.
+TextsWith = Callable[[str], Iterable[str]]
 
 
-# Returns how many files match a search.
-Count = Callable[[apsw.Connection, Sequence[Term], Search], int]
-
-
-def hints(
-    connection: apsw.Connection, reader: Tokenizer, terms: Sequence[Term], wanted: Search, count: Count
-) -> list[str]:
-    """Returns what to try after a search that found nothing."""
-    found = [*_other_words(connection, reader, terms), *_other_searches(connection, terms, wanted, count)]
-    return found or ["there is no similar word here: `tt list` shows the files"]
-
-
-def _other_words(connection: apsw.Connection, reader: Tokenizer, terms: Sequence[Term]) -> Iterator[str]:
+def similar_words(
+    connection: apsw.Connection, reader: Tokenizer, terms: Sequence[Term], texts_with: TextsWith
+) -> Iterator[str]:
+    """Yields a hint for each term that the index does not have, if it has similar words."""
     for term in terms:
-        similar = [] if term.begins or term.unspaced else _similar(connection, reader, term)
-        if similar:
-            yield f"for {term.text} there is {' or '.join(similar)}"
+        stems = [] if term.begins or term.unspaced else _similar(connection, reader, term)
+        words = dict.fromkeys(_word(reader, stem, texts_with(stem)) for stem in stems)
+        if words:
+            yield f"for {term.text} there is {' or '.join(words)}"
 
 
-def _other_searches(connection: apsw.Connection, terms: Sequence[Term], wanted: Search, count: Count) -> Iterator[str]:
-    for other, words in _wider_searches(wanted, len(terms)):
-        found = count(connection, terms, other)
+def other_searches(wanted: Search, terms: int, count: Callable[[Search], int]) -> Iterator[str]:
+    """Yields a hint for each wider search in slice files that would find something."""
+    for other, words in _wider_searches(wanted, terms):
+        found = count(other)
         if found:
             yield f"{found} file{'s' if found > 1 else ''} {words}"
 
@@ -60,37 +49,33 @@ def _wider_searches(wanted: Search, terms: int) -> Iterator[tuple[Search, str]]:
         yield wanted._replace(former=True), "would match in rows that are not active: --rows all"
     if not filters.archived:
         yield wanted._replace(filters=filters._replace(archived=True)), "would match that were forgotten: --archived"
-    if terms > 1 and not wanted.either:
-        yield wanted._replace(either=True), "would match some of the words: --any"
+    if terms > 1 and not wanted.attempt.some:
+        yield wanted._replace(attempt=Attempt(some=True)), "would match some of the words: --any"
 
 
 def _similar(connection: apsw.Connection, reader: Tokenizer, term: Term) -> list[str]:
-    """Returns words of the index for a term that is not in it: one typing error away, or longer words that begin so."""
+    """Returns stems of the index for a term that is not in it: one typing error away, or longer ones that begin so."""
     stems = reader.stems(term.text)
-    known = "SELECT EXISTS (SELECT 1 FROM vocabulary WHERE term = ?)"
-    if len(stems) != 1 or len(stems[0]) > _LONGEST_MISTYPED or connection.execute(known, stems).get:
+    if len(stems) != 1 or len(stems[0]) > LONGEST_MISTYPED or known_words(connection, stems):
         return []
-    found = dict(connection.execute(_ONE_OF, (json.dumps(_typing_errors(stems[0])),)))
+    found = known_words(connection, _typing_errors(stems[0]))
     found |= dict(connection.execute(_BEGINNING, (stems[0], stems[0] + "\U0010ffff")))
-    best = sorted(found, key=lambda stem: (-found[stem], stem))[:_MOST_WORDS]
-    return list(dict.fromkeys(_word(connection, reader, stem) for stem in best))
+    return sorted(found, key=lambda stem: (-found[stem], stem))[:_MOST_WORDS]
 
 
-def _typing_errors(word: str) -> list[str]:
+def _typing_errors(word: str) -> set[str]:
     """Returns every word that is one typing error away: a letter too many, too few, wrong, or two exchanged."""
     cuts = [(word[:at], word[at:]) for at in range(len(word) + 1)]
     fewer = (before + after[1:] for before, after in cuts)
-    exchanged = (before + after[1] + after[0] + after[2:] for before, after in cuts if len(after) > 1)
     wrong = (before + letter + after[1:] for before, after in cuts if after for letter in _LETTERS)
     more = (before + letter + after for before, after in cuts for letter in _LETTERS)
-    return sorted({*fewer, *exchanged, *wrong, *more} - {word, ""})
+    return {*fewer, *swaps(word), *wrong, *more} - {word, ""}
 
 
-def _word(connection: apsw.Connection, reader: Tokenizer, stem: str) -> str:
-    """Returns a word with this stem as a file writes it."""
-    for texts in connection.execute(_TEXTS_WITH, (stem,)):
-        for text in texts:
-            for start, end, found in reader.tokens(text):
-                if found == stem:
-                    return str(text[start:end]).lower()
+def _word(reader: Tokenizer, stem: str, texts: Iterable[str]) -> str:
+    """Returns a word with this stem as a text writes it."""
+    for text in texts:
+        for start, end, found in reader.tokens(text):
+            if found == stem:
+                return str(text[start:end]).lower()
     return stem

@@ -3,7 +3,8 @@
 from collections.abc import Collection, Sequence
 from typing import Any, Final, NamedTuple
 
-from slicebase.context.query import Filter, Term, expression
+from slicebase.context.match import expression
+from slicebase.context.query import Filter, Term
 from slicebase.graph.contents import kind_bits
 
 
@@ -27,11 +28,12 @@ class TurnFilters(NamedTuple):
 
 EVERY_TURN: Final = TurnFilters()
 
-# A result belongs to the tool and the files of its call.
+# A result belongs to the tool and the files of its call. Another session may have calls with the same ids.
 _OF_CALLS: Final = """
 SELECT turn FROM {table} WHERE {matches}
 UNION SELECT answered.turn FROM {table} JOIN answered ON answered.call = {table}.call
-WHERE {table}.call <> '' AND {matches}
+JOIN turn AS made ON made.number = {table}.turn JOIN turn AS result ON result.number = answered.turn
+WHERE {table}.call <> '' AND made.session = result.session AND {matches}
 """
 _PATH: Final = "('/' || lower(path) || '/') GLOB ?"
 
@@ -46,7 +48,7 @@ def conditions(wanted: TurnFilters) -> tuple[str, list[Any]]:
         values += chosen
     for condition, value in (("time >= ?", wanted.since), ("time < ?", wanted.before)):
         if value is not None:
-            sql.append(condition)
+            sql.append(f"time <> 0 AND {condition}")  # a turn without a time is neither before nor after another
             values.append(value)
     for excludes in (False, True):
         for name in dict.fromkeys(each.name for each in wanted.filters if each.excludes == excludes):

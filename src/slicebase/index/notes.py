@@ -170,6 +170,24 @@ WHERE source.key = ? ORDER BY files.id
 """
 
 
+_MISSING_TARGETS: Final = """
+SELECT files.id, links.target
+FROM meta JOIN files ON files.number = meta.file JOIN links ON links.file = meta.file
+WHERE meta.key = ? AND meta.value = ? AND rel = 'see_also' AND row = ''
+AND NOT EXISTS (SELECT 1 FROM files AS found WHERE found.id = links.target OR found.name = links.target || '.slice')
+ORDER BY files.id, position
+"""
+
+
+def missing_targets(connection: apsw.Connection, folder: str, mark: str) -> list[tuple[str, str]]:
+    """Returns which files that were made from the notes of a folder link to which ids that no file has.
+
+    A file that cannot be read has the id that is its name.
+    """
+    rows: Any = connection.execute(_MISSING_TARGETS, (folder, mark))
+    return list(rows)
+
+
 def copied_notes(connection: apsw.Connection, source: str, digest: str, folder: str) -> list[CopiedNote]:
     """Returns the files that were made from notes. The arguments are the keys of `meta` that say from which."""
     rows: Any = connection.execute(_COPIED, (digest, folder, source))

@@ -16,14 +16,15 @@ class SessionFigures(NamedTuple):
     id: str
     turns: int
     size: int  # tokens
-    started: int
-    ended: int
+    started: int | None  # None where its source has no times
+    ended: int | None
     compactions: int
 
 
 # Summaries in a row are one compaction.
 _FIGURES: Final = f"""
-SELECT session.id, count(*), sum(size), min(time), max(time), count(nullif(kinds & {_SUMMARY} AND NOT EXISTS (
+SELECT session.id, count(*), sum(size), min(nullif(time, 0)), max(nullif(time, 0)),
+count(nullif(kinds & {_SUMMARY} AND NOT EXISTS (
   SELECT 1 FROM link JOIN turn AS above ON above.number = link.parent
   WHERE link.child = turn.number AND above.kinds & {_SUMMARY}
 ), 0))

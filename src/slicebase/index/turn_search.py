@@ -1,34 +1,32 @@
-"""Searches the index of turns: which turns have the words of a query, and in which order.
+"""Searches the index of turns: which turns have the words of a query, in which order, and how many.
 
-An identifier is searched as it is written, whole, then inside longer ones, and then both in any case. Where no turn has
-it, its parts are searched. Quoted text and identifiers inside longer ones are compared with the text itself.
+An identifier is searched as it is written, whole, then inside longer ones, then both in any case, and then in other
+forms. Quoted text and identifiers inside longer ones are compared with the text itself.
 """
 
 import json
-import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from enum import IntEnum
+from itertools import chain
 from typing import Any, Final, NamedTuple
 
 import apsw
 
-from slicebase.context.identifiers import as_written, in_any_case
-from slicebase.context.query import Query, Term, expression, pattern
-from slicebase.context.words import ASKING, simplified
+from slicebase.context.match import (
+    Attempt,
+    Match,
+    TermPattern,
+    expression,
+    is_compared,
+    named_forms,
+    steps,
+    unwanted,
+)
+from slicebase.context.query import Query, Term
+from slicebase.context.words import ASKING
 from slicebase.index.narrow import TurnFilters, conditions
+from slicebase.index.nearby import known_terms
 from slicebase.index.schema import Tokenizer
-from slicebase.index.search import known_term, parts_of
-
-
-class Match(IntEnum):
-    """How a turn matches a query, the best first."""
-
-    WHOLE = 0  # all words, identifiers as they are written
-    INSIDE = 1  # all words, identifiers inside longer ones
-    ANY_CASE = 2  # all words, identifiers in upper or lower case
-    INSIDE_ANY_CASE = 3
-    PARTS = 4  # all words, identifiers by their parts
-    SOME = 5  # some of the words
 
 
 class TurnHit(NamedTuple):
@@ -41,123 +39,175 @@ class TurnHit(NamedTuple):
     terms: tuple[Term, ...]  # that were searched
 
 
+class FoundHits(NamedTuple):
+    """The best turns for a query, how many there are, and how many in each session, at least of these turns."""
+
+    hits: list[TurnHit]
+    total: int
+    by_session: dict[str, int]
+    is_exact: bool = True  # else there may be more: not all texts were compared with the query
+
+
+class Bounds(NamedTuple):
+    """How many turns, and turns of how many sessions, are enough."""
+
+    turns: int
+    sessions: int = 0
+
+
 TextOf = Callable[[str], str | None]  # the text of a turn; None if it was purged
 
-Enough = Callable[[], bool]
-
-_MOST_READ: Final = 2_000  # texts in which identifiers inside longer ones are looked for
+_MOST_READ: Final = 2_000  # texts that are compared although enough was found, or for what is inside longer names
 _FIRST: Final = 512  # turns that are read at first; if they are not enough, all
+_LAST: Final = "\U0010ffff"  # comes after every text that begins alike
 
 
-def search_turns(
-    connection: apsw.Connection,
-    query: Query,
-    wanted: TurnFilters,
-    text_of: TextOf,
-    *,
-    either: bool = False,
-    enough: Enough = lambda: False,
-) -> Iterator[TurnHit]:
-    """Yields the turns that match, best first. With `either`, one of the words is enough.
+class _Condition(NamedTuple):
+    """An FTS5 query, a further condition on the turns that it finds, and the values of that."""
 
-    Where `enough` is true, turns that match less well are not searched any more. Without words, these are all turns
-    that pass the filters, the newest first.
-    """
-    found = _TurnSearch(connection, query, wanted, text_of)
-    if not found.terms:
-        yield from found.newest()
-    elif either:
-        yield from found.some()
-    else:
-        seen: set[int] = set()
-        numbers = all(term.text.isdigit() for term in found.terms if term.whole)  # `1000` is also found as 1,000
-        for match, terms in found.ways():
-            if (match == Match.PARTS and seen and not numbers) or enough():
-                return
-            for hit in found.all_of(match, terms, seen):
-                seen.add(hit.number)
-                yield hit
+    match: str
+    sql: str = ""
+    values: tuple[str, ...] = ()
 
 
-class _TurnSearch:
-    def __init__(self, connection: apsw.Connection, query: Query, wanted: TurnFilters, text_of: TextOf) -> None:
+class TurnSearch:
+    """One search in the index of turns."""
+
+    def __init__(
+        self, connection: apsw.Connection, query: Query, wanted: TurnFilters, text_of: TextOf, attempt: Attempt
+    ) -> None:
         self._connection = connection
-        self._reader = Tokenizer(connection)
-        terms = [term for term in query.terms if self._reader.stems(term.text)]
-        self.terms = [known_term(connection, self._reader, term) for term in terms]
-        self._excluded = [pattern(term) for term in query.excluded if term.quoted]
+        self._attempt = attempt
+        reader = Tokenizer(connection)
+        self._terms = known_terms(connection, reader, query.terms, parts=attempt.parts)
+        self._wordless = [term for term in query.terms if term.quoted and not reader.stems(term.text)]
+        self._unwanted = unwanted(query)
+        self._suspects: set[int] | None = None  # turns that may have something unwanted
         self._text_of = text_of
         self._where, self._values = conditions(wanted)
         self._known: dict[tuple[str, tuple[Any, ...]], list[tuple[int, float]]] = {}
+        self._seen: set[int] = set()
+        self._first: _Condition | None = None  # what was searched, if it is all that was searched, and not compared
+        self._counted: Counter[str] | None = None  # the turns of sessions that `_first` finds
+        self._listed: Counter[str] | None = None  # the turns of sessions, if nothing was searched or compared
 
-    def ways(self) -> Iterator[tuple[Match, list[Term]]]:
-        """Yields the ways in which turns can match all words, each with the terms to search."""
-        names = [term for term in self.terms if term.whole]
-        yield Match.WHOLE, self.terms
-        if names:
-            yield Match.INSIDE, self.terms
-        if names or any(term.quoted for term in self.terms):
-            yield Match.ANY_CASE, self.terms
-        if names:
-            yield Match.INSIDE_ANY_CASE, self.terms
-            yield Match.PARTS, parts_of(self._reader, self.terms)
+    def found(self, bounds: Bounds) -> FoundHits:
+        """Returns the turns that match, best first, as many as are enough.
 
-    def all_of(self, match: Match, terms: Sequence[Term], seen: set[int]) -> Iterator[TurnHit]:
-        """Yields the turns that have all terms in this way and were not found before."""
-        sql = ""
-        names: list[str] = []  # `+`: the words are searched once, not for each of the names
-        for term in terms:
-            if term.whole and match in (Match.WHOLE, Match.ANY_CASE):
-                forms = (as_written(term.text),) if match == Match.WHOLE else in_any_case(term.text)
-                sql += f" AND +rowid IN (SELECT doc FROM naming WHERE term IN ({', '.join('?' * len(forms))}))"
-                names += forms
-        inside = match in (Match.INSIDE, Match.INSIDE_ANY_CASE)
-        exact = match in (Match.WHOLE, Match.INSIDE)
-        compared = [pattern(term, exact=exact) for term in terms if term.quoted or (term.whole and inside)]
-        bound = _MOST_READ if inside and not any(term.quoted for term in terms) else None
-        read = 0
-        sought = [term._replace(begins=True) if inside and term.whole else term for term in terms]
-        for number, turn, session in self._ranked(expression(sought), sql, names):
-            if number in seen:
-                continue
-            read += 1
-            if bound is not None and read > bound:
+        Turns that match less well are not searched then. Without words, these are all turns that pass the filters, the
+        newest first.
+        """
+        hits: list[TurnHit] = []
+        sessions: Counter[str] = Counter()
+        most = None
+        for hit in self._hits(lambda: len(hits) >= bounds.turns and len(sessions) >= bounds.sessions):
+            hits.append(hit)
+            sessions[hit.session] += 1
+            if len(hits) >= bounds.turns:
+                most = bounds.sessions if len(sessions) >= bounds.sessions else most or self._most_sessions()
+                if len(sessions) >= most or (self._first is None and len(hits) >= _MOST_READ):
+                    break
+        else:
+            return FoundHits(hits, len(hits), sessions)
+        if self._listed is not None:
+            return FoundHits(hits, self._listed.total(), self._listed)
+        if self._first is not None:
+            counted = self._numbers(self._first)
+            return FoundHits(hits, counted.total(), counted)
+        return FoundHits(hits, len(hits), sessions, is_exact=False)
+
+    def _hits(self, enough: Callable[[], bool]) -> Iterator[TurnHit]:
+        if not self._terms:
+            yield from self._newest()
+        elif self._attempt.some:
+            yield from self._some()
+        else:
+            for match in steps(self._terms):
+                if enough():
+                    return
+                if match in (Match.INSIDE, Match.INSIDE_ANY_CASE):  # longer names are known without a look at texts
+                    yield from self._all_of(match, begins=True)
+                yield from self._all_of(match)
+
+    # Ways to match
+
+    def _all_of(self, match: Match, *, begins: bool = False) -> Iterator[TurnHit]:
+        """Yields the turns that have all terms in this way and were not found before.
+
+        With `begins`, these are turns with identifiers that begin with those of the query.
+        """
+        compared = [TermPattern(term, match) for term in self._wordless]
+        whole = match if not begins else Match.WHOLE if match == Match.INSIDE else Match.ANY_CASE
+        names = [forms for term in self._terms if (forms := named_forms(term, whole))]
+        compared += [
+            TermPattern(term, match) for term in self._terms if is_compared(term) and not named_forms(term, whole)
+        ]
+        longer = begins and len(names) == 1  # those that are equal are known
+        one = "term = ?" if not begins else "term > ? AND term < ?" if longer else "term >= ? AND term < ?"
+        named = [f"SELECT doc FROM naming WHERE {' OR '.join([one] * len(forms))}" for forms in names]
+        bounds = [[each for form in forms for each in ((form, form + _LAST) if begins else (form,))] for forms in names]
+        if begins and not (named and all(map(self._has_any, named, bounds))):
+            return
+        # `+`: the words are searched once, not for each of the names
+        sql = "".join(f" AND +rowid IN ({select})" for select in named)
+        values = chain.from_iterable(bounds)
+        inside = match not in (Match.WHOLE, Match.ANY_CASE)
+        condition = _Condition(expression(self._terms, inside=inside), sql, tuple(values))
+        self._first = condition if not self._seen and not compared and not self._unwanted else None
+        quoted = any(term.quoted for term in self._terms)
+        for read, (number, turn, session) in enumerate(self._ranked(condition)):
+            if inside and compared and not quoted and read >= _MOST_READ:
                 return
-            if self._holds(turn, compared):
-                yield TurnHit(number, turn, session, match, tuple(terms))
+            if number not in self._seen and self._holds(number, turn, compared):
+                self._seen.add(number)
+                yield TurnHit(number, turn, session, self._attempt.match or match, tuple(self._terms))
 
-    def some(self) -> Iterator[TurnHit]:
-        """Yields the turns that have at least one term. Words that only ask count where there are no others."""
-        terms = [term for term in self.terms if term.text.lower().rstrip("?!.,") not in ASKING] or self.terms
-        compared = [pattern(term) for term in terms if term.quoted]
-        for number, turn, session in self._ranked(expression(terms, either=True)):
-            if len(compared) < len(terms) or any(self._holds(turn, [each]) for each in compared):
+    def _has_any(self, select: str, values: Sequence[str]) -> bool:
+        return bool(self._connection.execute(f"SELECT EXISTS ({select})", values).get)
+
+    def _some(self) -> Iterator[TurnHit]:
+        """Yields the turns that have at least one term. Words that only ask count where there are no others.
+
+        An identifier does not count by its parts.
+        """
+        terms = [term for term in self._terms if term.text.lower().rstrip("?!.,") not in ASKING] or self._terms
+        compared = [TermPattern(term, Match.INSIDE_ANY_CASE) for term in terms if is_compared(term)]
+        plain = [term for term in terms if not is_compared(term)]
+        sure = self._turns_with(plain) if compared and plain else set()
+        condition = _Condition(expression(terms, either=True, inside=True))
+        self._first = condition if not compared and not self._unwanted else None
+        read = 0
+        for number, turn, session in self._ranked(condition):
+            if compared and number not in sure:
+                read += 1
+                if read > _MOST_READ or not any(self._holds(number, turn, [each]) for each in compared):
+                    continue
+            if self._holds(number, turn):
                 yield TurnHit(number, turn, session, Match.SOME, tuple(terms))
 
-    def newest(self) -> Iterator[TurnHit]:
-        """Yields the turns that pass the filters, the newest first."""
+    def _newest(self) -> Iterator[TurnHit]:
+        """Yields the turns that pass the filters, the newest first. Quoted text without words is compared with all."""
         sql = f"""
             SELECT turn.number, turn.id, session.id FROM turn JOIN session ON session.number = turn.session
             WHERE turn.number IN (SELECT number FROM turn WHERE {self._where})
             ORDER BY turn.time DESC, turn.id
         """
         rows: Any = self._connection.execute(sql, self._values).fetchall()
+        compared = [TermPattern(term, Match.ANY_CASE) for term in self._wordless]
+        self._listed = Counter(session for _, _, session in rows) if not compared and not self._unwanted else None
         for number, turn, session in rows:
-            if self._holds(turn, ()):
-                yield TurnHit(number, turn, session, Match.WHOLE, ())
+            if self._holds(number, turn, compared):
+                yield TurnHit(number, turn, session, Match.WHOLE, tuple(self._wordless))
 
-    def _ranked(self, match: str, named: str = "", names: Sequence[str] = ()) -> Iterator[tuple[int, str, str]]:
-        """Yields turns by BM25, those with equal scores the newest first, then by id.
+    # Order
 
-        `named` is a further condition, and `names` are its values.
-        """
-        inside = f"AND +rowid IN (SELECT number FROM turn WHERE {self._where})" if self._where != "1" else ""
-        sql = (
-            f"SELECT rowid, bm25(words) AS score FROM words WHERE words MATCH ? {named} {inside} ORDER BY score LIMIT ?"
-        )
+    def _ranked(self, condition: _Condition) -> Iterator[tuple[int, str, str]]:
+        """Yields turns by BM25, those with equal scores the newest first, then by id."""
+        selected, values = self._selected(condition)
+        sql = f"SELECT rowid, bm25(words) AS score {selected} ORDER BY score LIMIT ?"
         done = 0
         for most in (_FIRST, -1):
-            scored = self._scored(sql, (match, *names, *self._values, most))
+            scored = self._scored(sql, (*values, most))
             best = scored[0][1] if scored else 0.0
             end = len(scored)
             if end == most:  # turns with equal scores are put in order together: the last ones may go on
@@ -167,6 +217,12 @@ class _TurnSearch:
             done = end
             if len(scored) != most:
                 return
+
+    def _selected(self, condition: _Condition) -> tuple[str, tuple[Any, ...]]:
+        """Returns the part of a query that selects the turns, and its values."""
+        passing = f"AND +rowid IN (SELECT number FROM turn WHERE {self._where})" if self._where != "1" else ""
+        values = (condition.match, *condition.values, *self._values)
+        return f"FROM words WHERE words MATCH ? {condition.sql} {passing}", values
 
     def _scored(self, sql: str, values: tuple[Any, ...]) -> list[tuple[int, float]]:
         """Returns turns with their scores. A query is asked once, also if its turns are looked at in two ways."""
@@ -186,16 +242,55 @@ class _TurnSearch:
         for number, turn, session, _ in sorted(rows, key=lambda row: (-shares[row[0]], -row[3], row[1])):
             yield number, turn, session
 
-    def _holds(self, turn: str, compared: Sequence[re.Pattern[str]]) -> bool:
-        """Returns whether the text of a turn has all of these, and no quoted text that is excluded."""
-        if not compared and not self._excluded:
+    # Numbers
+
+    def _numbers(self, condition: _Condition) -> Counter[str]:
+        """Returns how many turns match in each session."""
+        if self._counted is None:
+            selected, values = self._selected(condition)
+            rows: Any = self._connection.execute(
+                "SELECT id, found FROM session JOIN ("
+                "SELECT session, count(*) AS found FROM turn"
+                f" WHERE number IN (SELECT rowid {selected}) GROUP BY session"
+                ") ON session = session.number",
+                values,
+            )
+            self._counted = Counter(dict(rows))
+        return self._counted
+
+    def _most_sessions(self) -> int:
+        """Returns how many sessions have turns that match, at most."""
+        if self._first is not None:
+            return len(self._numbers(self._first))
+        return len(self._listed or ()) or int(self._connection.execute("SELECT count(*) FROM session").get)
+
+    # Comparison
+
+    def _holds(self, number: int, turn: str, compared: Sequence[TermPattern] = ()) -> bool:
+        """Returns whether the text of a turn has all of these, and nothing that is unwanted."""
+        unwanted = self._unwanted if self._unwanted and self._is_suspect(number) else ()
+        if not compared and not unwanted:
             return True
         text = self._text_of(turn)
-        if text is None:
-            return False
-        usual = simplified(text)
-        found = all(wanted.search(usual) for wanted in compared)
-        return found and not any(unwanted.search(usual) for unwanted in self._excluded)
+        return (
+            text is not None
+            and all(each.is_in(text) for each in compared)
+            and not any(each.is_in(text) for each in unwanted)
+        )
+
+    def _is_suspect(self, number: int) -> bool:
+        terms = [each.term for each in self._unwanted]
+        if not all(any(map(str.isalnum, term.text)) for term in terms):
+            return True  # the index knows words only
+        if self._suspects is None:
+            self._suspects = self._turns_with(terms, inside=True)
+        return number in self._suspects
+
+    def _turns_with(self, terms: Sequence[Term], *, inside: bool = False) -> set[int]:
+        """Returns the turns that may have at least one of these terms."""
+        sql = "SELECT rowid FROM words WHERE words MATCH ?"
+        match = expression(terms, either=True, inside=inside)
+        return {number for (number,) in self._connection.execute(sql, (match,))}
 
 
 def _share(score: float, best: float) -> float:

@@ -5,22 +5,23 @@ truth is in the index, and is stored in the same transaction as the turns.
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, TypeVar, cast
 
 import apsw
 
 from slicebase.context.forms import other_forms, ungrouped
-from slicebase.context.query import Query
+from slicebase.context.match import ALL_WORDS, Attempt
+from slicebase.context.query import Query, Term
 from slicebase.context.words import Word, for_question, in_characters_and_pairs, simplified
 from slicebase.errors import SlicebaseError
 from slicebase.index.disposable import DatabaseLayout, Disposable, OtherDatabaseError, reading, writing
 from slicebase.index.narrow import EVERY_TURN, TurnFilters, conditions
-from slicebase.index.schema import UNICODE61
+from slicebase.index.schema import UNICODE61, Tokenizer
 from slicebase.index.session_figures import FIRST_PROMPTS, SessionFigures, session_figures
 from slicebase.index.turn_schema import CHOSEN, TURNS_LAYOUT, IndexedTurn
-from slicebase.index.turn_search import Enough, TextOf, TurnHit, search_turns
+from slicebase.index.turn_search import Bounds, FoundHits, TextOf, TurnSearch
 from slicebase.truth.failures import database_errors
 
 if TYPE_CHECKING:
@@ -188,17 +189,23 @@ class TurnIndex:
             return read_figures(self._connection, question, wanted)
 
     def search(
-        self,
-        query: Query,
-        wanted: TurnFilters,
-        text_of: TextOf,
-        *,
-        either: bool = False,
-        enough: Enough = lambda: False,
-    ) -> Iterator[TurnHit]:
-        """Yields the turns that match a query, best first; where `enough` is true, only those that match best."""
+        self, query: Query, wanted: TurnFilters, text_of: TextOf, bounds: Bounds, attempt: Attempt = ALL_WORDS
+    ) -> FoundHits:
+        """Returns the turns that match a query, best first."""
         with reading(self._connection):
-            yield from search_turns(self._connection, query, wanted, text_of, either=either, enough=enough)
+            return TurnSearch(self._connection, query, wanted, text_of, attempt).found(bounds)
+
+    def similar_words(self, terms: Sequence[Term], text_of: TextOf) -> list[str]:
+        """Returns hints about words of turns that are similar to terms that no turn has."""
+        from slicebase.index.hints import similar_words  # imported here for a fast start
+
+        def texts_with(stem: str) -> Iterator[str]:
+            sql = "SELECT id FROM occurrence JOIN turn ON number = doc WHERE term = ? ORDER BY id LIMIT 1"
+            for (turn,) in self._connection.execute(sql, (stem,)):
+                yield text_of(turn) or ""
+
+        with reading(self._connection):
+            return list(similar_words(self._connection, Tokenizer(self._connection), terms, texts_with))
 
     def sessions(self, wanted: TurnFilters = EVERY_TURN) -> list[SessionFigures]:
         """Returns the sessions that have a turn that passes the filters, the newest first."""

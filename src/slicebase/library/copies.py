@@ -2,14 +2,18 @@
 
 The folder may be anywhere. A file remembers where it was copied from, and the hash of the bytes there, so that a second
 call, or one after an interruption, copies only what is not here yet. A note counts as copied only if its bytes were.
+
+The files link to each other, also to those that are written later. A call that is interrupted has promised these ids,
+so the next one gives them to the same notes.
 """
 
 import os
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from slicebase.core.hashing import raw_digest
+from slicebase.core.ids import ULID_RANDOM_BYTES, ulid
 from slicebase.errors import SlicebaseError
 from slicebase.files.body.write import whole_body
 from slicebase.files.create import new_file
@@ -18,9 +22,9 @@ from slicebase.files.model import Link
 from slicebase.files.note_links import NamedNote, NoteNames
 from slicebase.files.slice_file import SliceFile
 from slicebase.files.yaml.edit import delete_key, set_key
-from slicebase.index.notes import CopiedNote, NotesAtHand, copied_notes
+from slicebase.index.notes import CopiedNote, NotesAtHand, copied_notes, missing_targets
 from slicebase.library.notes import NoteReader, NotesCall, NotesReport, one_at_a_time
-from slicebase.library.pointers import MOST_LINKED, NoteVersion, moment_of, note_id
+from slicebase.library.pointers import MOST_LINKED, NoteVersion, moment_of
 from slicebase.library.walk import SkippedNote, walk
 from slicebase.workspace.boundary import real_path
 from slicebase.workspace.note_files import read_note_bytes
@@ -33,6 +37,7 @@ FOLDER_KEY: Final = "copied_folder"
 _CHANGED: Final = "it has changed since it was copied"
 _MARK: Final = 16  # digits
 _BATCH: Final = 500
+_TIME: Final = 10  # characters of an id
 
 
 class _Source(NamedTuple):
@@ -65,6 +70,28 @@ class _Copy(NamedTuple):
     links: tuple[str, ...]
 
 
+class _Promised:
+    """The ids that an interrupted call has chosen, and that its files link to; no file has them yet."""
+
+    def __init__(self, links: Iterable[tuple[str, str]], source: _Source) -> None:
+        self._mark = source.mark
+        self._links = [(file, to) for file, to in links if file[:_TIME] == to[:_TIME]]  # the ids of one call
+        self._ids = {to[_TIME:]: to for _, to in self._links}
+
+    def id_of(self, path: str, now: int) -> str:
+        """Returns the id of the file for a note: the promised one, or one of this time. Each path has its own."""
+        new = ulid(now, raw_digest(f"{self._mark} {path}".encode())[:ULID_RANDOM_BYTES])
+        return self._ids.get(new[_TIME:], new)
+
+    def broken(self, written: Collection[str]) -> dict[str, set[str]]:
+        """Returns the links to what still is not there, by the file that has them: the notes have gone."""
+        found: dict[str, set[str]] = {}
+        for file, to in self._links:
+            if to not in written:
+                found.setdefault(file, set()).add(to)
+        return found
+
+
 class NoteCopier:
     """Copies the notes of one folder into the library."""
 
@@ -88,7 +115,9 @@ class NoteCopier:
         self._progress(len(walked.found), len(walked.found))
         found = {version.path: version for version in versions if version}
         known = {path: here.of(source.prefix + path, source.mark, version.hash) for path, version in found.items()}
-        ids = {path: copy.id if copy else note_id(self._stamp, source.prefix + path) for path, copy in known.items()}
+        missing = self._index.ask_again(lambda connection: missing_targets(connection, FOLDER_KEY, source.mark))
+        promised = _Promised(missing, source)
+        ids = {path: copy.id if copy else promised.id_of(path, self._stamp.now) for path, copy in known.items()}
         names = NoteNames(NamedNote(path, ".", version.note.targets.aliases) for path, version in found.items())
         copies = []
         unchanged = unresolved = 0
@@ -104,6 +133,14 @@ class NoteCopier:
                 reader.skipped.append(SkippedNote(path, _CHANGED))
         refused = self._write(source, copies, reader)
         written = [each for each in copies if each.id not in refused]
+        self._unlink(
+            {
+                **promised.broken({each.id for each in written}),
+                **{each.id: {*each.links[:MOST_LINKED]} & refused.keys() for each in written},
+            }
+        )
+        if copies:
+            self._index.ask(lambda connection: None)
         return NotesReport(
             added=len(written),
             unchanged=unchanged,
@@ -125,8 +162,8 @@ class NoteCopier:
         mark = raw_digest(os.fsencode(prefix if inside else folder)).hex()[:_MARK]
         return _Source(folder, mark, "" if prefix in (".", "") else f"{prefix}/")
 
-    def _write(self, source: _Source, copies: Sequence[_Copy], reader: NoteReader) -> Collection[str]:
-        """Writes the files in batches. Returns the ids of those that could not be written: no file links to them."""
+    def _write(self, source: _Source, copies: Sequence[_Copy], reader: NoteReader) -> dict[str, str]:
+        """Writes the files in batches. Returns the ids of those that could not be written, with the reasons."""
         refused: dict[str, str] = {}
         for first in range(0, len(copies), _BATCH):
             files = []
@@ -139,18 +176,15 @@ class NoteCopier:
                 unwritten = writer.write_all((None, file) for file in files)
             refused |= {file.id or "": error.message for file, error in unwritten}
         reader.skipped += [SkippedNote(each.version.path, refused[each.id]) for each in copies if each.id in refused]
-        self._unlink([each for each in copies if each.id not in refused], refused)
-        if copies:
-            self._index.ask(lambda connection: None)
         return refused
 
-    def _unlink(self, written: Sequence[_Copy], refused: Collection[str]) -> None:
-        """Removes the links to files that could not be written."""
+    def _unlink(self, broken: Mapping[str, Collection[str]]) -> None:
+        """Removes links to files that could not be written, given by the ids of the files that have them."""
         drafts: list[tuple[SliceFile, SliceFile]] = []
-        for each in written:
-            if any(to in refused for to in each.links[:MOST_LINKED]):
-                old = self._folder.find(each.id)
-                left = [link for link in old.links if link.to not in refused]
+        for file_id, targets in broken.items():
+            old = self._folder.readable(file_id) if targets else None
+            if old:
+                left = [link for link in old.links if link.to not in targets]
                 drafts.append((old, set_key(old, "slice.links", left) if left else delete_key(old, "slice.links")))
         if drafts:
             with self._folder.writing() as writer:

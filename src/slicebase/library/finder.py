@@ -10,11 +10,13 @@ from slicebase.workspace.surroundings import Surroundings, one_thread_at_a_time
 from slicebase.workspace.workspace import Workspace
 
 if TYPE_CHECKING:  # start-up time matters: a verb imports what it needs when it is called
+    from slicebase.context.match import Attempt
+    from slicebase.context.query import Query
     from slicebase.errors import SlicebaseError
     from slicebase.files.explore import Direction
     from slicebase.index.info import Info
     from slicebase.index.links import Exploration
-    from slicebase.index.search import Results
+    from slicebase.index.results import Results
     from slicebase.index.staleness import StaleFile
 
 _SHORTEST: Final = 1e-6  # days
@@ -48,18 +50,48 @@ class Finder:
     ) -> "Results":
         """Returns files that contain all words, quoted texts and prefixes of a query, or with `either` any, best first.
 
-        Filters in the query narrow it further.
+        If none has an identifier of the query, files with its parts follow. Filters in the query narrow it further.
         """
+        from slicebase.context.match import tries
         from slicebase.context.query import read
-        from slicebase.index.asked import Search, file_filters
-        from slicebase.index.search import Results, search
+        from slicebase.index.asked import refuse_unsearchable
+        from slicebase.index.results import Results
 
         asked = read(query)
-        narrowed = file_filters(asked, filters, self.surroundings.now())
-        if narrowed is None:
+        refuse_unsearchable(asked)
+        for attempt in tries(asked, either=either):
+            if attempt.some == either:
+                found = self.found(asked, filters, attempt, former_rows=former_rows, limit=limit)
+                if found.hits:
+                    return found
+        hints = self.hints(asked, filters, former_rows=former_rows)
+        return Results((), 0, tuple(hints or ["there is no similar word here: `tt list` shows the files"]))
+
+    def found(
+        self, query: "Query", filters: Filters, attempt: "Attempt", *, former_rows: bool = False, limit: int = 10
+    ) -> "Results":
+        """Returns the files that match a query in one way, best first."""
+        from slicebase.index.asked import Search, file_filters
+        from slicebase.index.results import Results
+
+        narrowed = file_filters(query, filters, self.surroundings.now())
+        if narrowed is None or not self.index.has_files():
             return Results((), 0, ())
-        wanted = Search(asked, narrowed, former_rows, either, limit)
+        from slicebase.index.search import search
+
+        wanted = Search(query, narrowed, former_rows, attempt, limit)
         return self.index.ask(lambda connection: search(connection, wanted))
+
+    def hints(self, query: "Query", filters: Filters = EVERY_FILE, *, former_rows: bool = False) -> list[str]:
+        """Returns what to try after a search that found nothing."""
+        from slicebase.index.asked import Search, file_filters
+        from slicebase.index.search import hints
+
+        narrowed = file_filters(query, filters, self.surroundings.now())
+        if narrowed is None or not self.index.has_files():
+            return []
+        wanted = Search(query, narrowed, former_rows)
+        return self.index.ask_again(lambda connection: hints(connection, wanted))
 
     def explore(
         self,

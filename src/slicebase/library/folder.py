@@ -18,8 +18,9 @@ from slicebase.files.check.file import new_paths
 from slicebase.files.check.version import checked_bytes
 from slicebase.files.links import SUFFIX, file_name, is_safe, resolve
 from slicebase.files.slice_file import SliceFile
-from slicebase.workspace.atomic import create_folder, file_errors, locked, read_bytes, remove, write_all, write_bytes
+from slicebase.workspace.atomic import create_folder, file_errors, locked, read_bytes, remove, write_all
 from slicebase.workspace.boundary import not_a_file, real_path
+from slicebase.workspace.journal import Journal, Replaced
 from slicebase.workspace.workspace import LIBRARY, StrPath, Workspace, create_local_folder
 
 PAYLOADS: Final = "payloads"  # payloads that were copied into the library
@@ -36,13 +37,15 @@ class SliceFolder:
         self.path = workspace.library
         self.payloads = workspace.library / PAYLOADS
         self.payloads_lock = workspace.payloads_lock
+        self.journal = Journal(workspace)
         self._lock = workspace.lock
 
-    # Reading: takes no lock, since a file is replaced in one step
+    # Reading: takes no lock, since a file is replaced in one step. What a killed process left is undone first.
 
     def names(self) -> list[str]:
         """Returns the names of all slice files, readable or not."""
         self._refuse_linked_folder()
+        self.journal.settle_if_free()
         try:
             with file_errors(self.path, "cannot-read"):
                 names = os.listdir(self.path)
@@ -78,6 +81,7 @@ class SliceFolder:
     def find(self, given: str) -> SliceFile:
         """Returns the file with this id or reference, or with the only id that begins with it (ruling 53)."""
         given = given.removeprefix("file:")
+        self.journal.settle_if_free()
         try:
             file = self.read(file_name(given))
         except FileNotFoundError:
@@ -181,6 +185,7 @@ class SliceFolder:
         with locked(self._lock):
             self._refuse_linked_folder()
             create_folder(self.path, within=self.root)
+            self.journal.settle()
             yield FolderWriter(self)
 
 
@@ -225,11 +230,15 @@ class FolderWriter:
         remove(self.folder.path_of(file), within=self.folder.root)
 
     def write(self, *writes: "FileWrite", dry_run: bool = False) -> None:
-        """Writes files, one after the other, after all of them were checked: no caller checks for itself."""
+        """Writes all files or none, after all of them were checked: no caller checks for itself."""
         checked = [(each, self._checked(each)) for each in writes]
-        for each, data in checked:
-            if not dry_run and data is not None:
-                write_bytes(self.folder.path_of(each.old or each.new), [data], within=self.folder.root)
+        files = [
+            Replaced(_own_name(each.old or each.new), each.old.to_bytes() if each.old else None, data)
+            for each, data in checked
+            if data is not None
+        ]
+        if files and not dry_run:
+            self.folder.journal.write(files)
 
     def _checked(self, given: "FileWrite") -> bytes | None:
         """Returns the bytes to write, None if nothing changes."""
@@ -273,7 +282,7 @@ class FolderWriter:
             except SlicebaseError as error:
                 refused.append((new, error))
             else:
-                written += [] if data is None else [(new.name.rpartition("/")[2], data)]
+                written += [] if data is None else [(_own_name(new), data)]
         write_all(self.folder.path, written, within=self.folder.root)
         return refused
 
@@ -296,6 +305,10 @@ class FolderWriter:
             real = _real_or_none(above)
             self._is_in[above] = real is not None and real.is_relative_to(self.folder.root)
         return self._is_in[above]
+
+
+def _own_name(file: SliceFile) -> str:
+    return file.name.rpartition("/")[2]
 
 
 def _real_or_none(path: StrPath) -> Path | None:

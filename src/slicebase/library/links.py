@@ -5,6 +5,7 @@ from typing import Final
 
 from slicebase.core.refs import Ref, short_ref
 from slicebase.errors import SlicebaseError, Where
+from slicebase.files.body.overflow import part_link, whole_of
 from slicebase.files.links import RELATIONSHIPS, SUFFIX, can_be_relationship, target_id, target_kind
 from slicebase.files.model import DerivationSource, Link
 from slicebase.files.slice_file import SliceFile
@@ -32,8 +33,15 @@ class Linker:
         """Returns the file with one more link; a link that exists already stays as it is.
 
         `derived_from` another file is not only a link: the block of that name has the hash of the source as it is now.
+        `has_part` to a part that overflow created for this file gets the label that makes it one of its parts again.
         """
         link = self.link(file.id or "", rel, to, label)
+        part = self._folder.readable(link.to or "") if rel == "has_part" and label is None else None
+        if part and whole_of(part) == file.id:
+            link = Link(rel, link.to, part_link(part)[1])
+            plain = [at for at, each in enumerate(file.links) if each == Link(rel, link.to)]
+            for at in reversed(plain):
+                file = remove_item(file, "slice.links", at)
         source = self._folder.readable(link.to or "") if rel == _DERIVED else None
         if source:
             file = _derived(file, source, self._logs.hash(source))

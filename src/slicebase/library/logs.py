@@ -25,6 +25,12 @@ class AbsentPart(NamedTuple):
     owner: str | None
     id: str
     how: str
+    remedy: str | None  # None if its content is gone for good
+
+    @property
+    def hint(self) -> str:
+        give_up = f"give it up: `tt disconnect {self.owner} has_part {self.id}`"
+        return f"{self.remedy}, or {give_up}" if self.remedy else give_up
 
 
 class Logs:
@@ -60,13 +66,23 @@ class Logs:
 
     def repeated(self, file: SliceFile) -> int:
         """Returns how many bytes at the start of a part other parts of the same file have, too, and count there."""
+        top = self._top(file)
+        return repeated_starts(self.whole(top)).get(file.id, 0) if top is not file else 0
+
+    def holder(self, file: SliceFile, row: Row) -> SliceFile:
+        """Returns the file in which a row counts: this one, or another part of the same file that has it, too."""
+        files = in_precedence(self.whole(self._top(file)))
+        return next((part for part in files if row.line.raw in part.body), file)
+
+    def _top(self, file: SliceFile) -> SliceFile:
+        """Returns the file that a part belongs to, and that belongs to no other."""
         above = [file]
         while (whole_id := whole_of(above[-1])) and all(whole_id != each.id for each in above):
             whole = self._folder.readable(whole_id)
             if whole is None:
                 break
             above.append(whole)
-        return repeated_starts(self.whole(above[-1])).get(file.id, 0) if len(above) > 1 else 0
+        return above[-1]
 
     def absent(self, file: SliceFile) -> list["AbsentPart"]:
         """Returns which parts of a file, and of theirs, cannot be read."""
@@ -75,11 +91,15 @@ class Logs:
         gone = []
         for owner, name in ((each.id, name) for each in parts for name in parts_of(each)):
             part = found.get(name)
-            if part is None:
-                gone.append(AbsentPart(owner, name, "unreadable" if self._folder.has(name) else "missing"))
-            elif part.purged or part.body_type != file.body_type:
-                how = "purged" if part.purged else f"of another type, {part.body_type}"
-                gone.append(AbsentPart(owner, name, how))
+            if part is None and self._folder.has(name):
+                gone.append(AbsentPart(owner, name, "unreadable", "repair the file, as `tt validate` says"))
+            elif part is None:
+                gone.append(AbsentPart(owner, name, "missing", "get the file back"))
+            elif part.purged:
+                gone.append(AbsentPart(owner, name, "purged", None))
+            elif part.body_type != file.body_type:
+                remedy = f"make its body.type {file.body_type} again"
+                gone.append(AbsentPart(owner, name, f"of another type, {part.body_type}", remedy))
         return gone
 
     def hash(self, file: SliceFile) -> str | None:

@@ -177,7 +177,7 @@ class NoteKeeper:
         )
         shelf = Shelf.of(notes, folder)
         unknown = self._unknown(shelf, walked)
-        changed = self._changed(shelf)
+        changed = self._changed(shelf, unknown)
         settled = Settled.of(shelf, unknown, changed)
         new = [version for version in settled.new if not self._was_purged(version, purged)]
         follows = [
@@ -220,14 +220,21 @@ class NoteKeeper:
         hashes = {note.hash for note in shelf.movers}
         return [version for version in found if version.hash in hashes]
 
-    def _changed(self, shelf: Shelf) -> dict[str, NoteVersion]:
-        """Returns, by their paths, the notes that are not what their pointers say, as they are now."""
+    def _changed(self, shelf: Shelf, unknown: Sequence[NoteVersion]) -> dict[str, NoteVersion]:
+        """Returns, by their paths, the notes that are not what their pointers say, as they are now.
+
+        So are files at the paths of forgotten notes that another note may have become, or that may be another note now.
+        """
         hashes = {note.hash for note in shelf.movers}
         notes = [note for note in (*shelf.kept, *shelf.back) if note.problem is None or shelf.concerns(note)]
         notes += [note for note in shelf.forgotten if note.digest in hashes]
         settled = {note.path for note in (*shelf.kept, *shelf.back) if note.digest == note.hash}
         paths = {note.path for note in notes if note.digest != note.hash} - settled
-        return {version.path: version for version in self._read(sorted(paths))}
+        found = {version.path: version for version in self._read(sorted(paths))}
+        hashes = {version.hash for version in (*unknown, *found.values())}
+        left = {note.path for note in shelf.forgotten_movers if note.hash in hashes and not note.is_missing}
+        more = self._read(sorted(left - settled - found.keys()))
+        return found | {version.path: version for version in more}
 
     def _was_purged(self, version: NoteVersion, purged: set[str]) -> bool:
         was_purged = version.hash in purged and version.size > 0

@@ -75,8 +75,7 @@ class Reader(Finder):
             raise SlicebaseError("write-mode", f"a {file.body_type} body is not a routine", where=Where(file.name))
         for absent in self._logs.absent(file):
             message = f"a part of the routine is {absent.how}: {absent.id}"
-            hint = f"get the file back, or give it up: `tt disconnect {absent.owner} has_part {absent.id}`"
-            raise SlicebaseError("no-file", message, hint=hint, where=Where(file.name))
+            raise SlicebaseError("no-file", message, hint=absent.hint, where=Where(file.name))
         steps: list[RoutineStep] = []
         for part in self._logs.read(file):
             found, findings = read_routine(part.body, part.body_line, part.name)

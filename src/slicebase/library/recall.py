@@ -62,11 +62,14 @@ class Recall(NamedTuple):
         return next(iter(self._of(ref))) if file is None or file.body_type == "jsonl" else self._whole(file)
 
     def is_elsewhere(self, reference: str) -> bool:
-        """Returns whether another part of the same file has all of a file or section, too, and it counts there."""
+        """Returns whether another part of the same file has all of a file, section or row, too, and it counts there."""
         ref = self.names.ref(reference, _BARE, otherwise="file")
-        if ref.kind not in ("file", "sec"):
+        if ref.kind not in ("file", "sec", "row"):
             return False
         file = self._find(ref.owner)
+        if ref.kind == "row":
+            part, row = self.logs.row(file, ref.local)
+            return self.logs.holder(part, row).id != file.id
         repeated, end = self.logs.repeated(file), len(file.body)
         if repeated and ref.kind == "sec":
             text, slugs = file.text_for_model(), ref.local.partition("#")[2]

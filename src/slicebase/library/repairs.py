@@ -6,12 +6,12 @@ that its file does not name. Two branches that archive the same content leave it
 
 from typing import NamedTuple
 
-from slicebase.files.body.overflow import CONTINUED, Unnamed, joined, parts_of, unnamed_parts, whole_of
+from slicebase.files.body.overflow import CONTINUED, Unnamed, joined, unnamed_parts, whole_of
 from slicebase.files.body.repeated import Shortened
 from slicebase.files.body.whole import repairs
 from slicebase.files.slice_file import SliceFile
 from slicebase.library.folder import FileWrite, FolderWriter, SliceFolder
-from slicebase.library.logs import Logs
+from slicebase.library.logs import AbsentPart, Logs
 
 # Content that a merge left in two parts
 
@@ -35,7 +35,7 @@ class Unfinished(NamedTuple):
 
     files: list[str]  # that do not name a part which overflow created from them
     strays: list[SliceFile]  # parts that their file does not name, and of which it is not certain what they are
-    missing: list[tuple[SliceFile, str]]  # files, each with a part that it names, and that does not exist
+    absent: list[tuple[SliceFile, AbsentPart]]  # files, each with a part that it names, and that cannot be read
 
 
 def unfinished_overflows(folder: SliceFolder) -> Unfinished:
@@ -50,8 +50,11 @@ def unfinished_overflows(folder: SliceFolder) -> Unfinished:
             found = _certain(folder, unnamed_parts(file, parts[file_id]))
             files += [file_id] if found.continued or found.copies else []
             strays += found.strays
-    named = ((file, part) for file in folder.mentioning(b"has_part") for part in parts_of(file))
-    return Unfinished(files, strays, [(file, part) for file, part in named if not folder.has(part)])
+    logs = Logs(folder)
+    absent = ((file, part) for file in folder.mentioning(b"has_part") for part in logs.absent(file))
+    # What was purged on purpose is no problem, and what a part lacks is one of that part.
+    own = [(file, part) for file, part in absent if part.owner == file.id and part.remedy]
+    return Unfinished(files, strays, own)
 
 
 def _certain(folder: SliceFolder, found: Unnamed) -> Unnamed:

@@ -51,6 +51,10 @@ class Shelf(NamedTuple):
             back=[*filter(shelf.concerns, shelf.back)], forgotten=[*filter(shelf.concerns, shelf.forgotten)]
         )
 
+    @property
+    def forgotten_movers(self) -> list[KnownNote]:
+        return [note for note in self.movers if _is_forgotten(note)]
+
     def concerns(self, note: KnownNote) -> bool:
         return self.folder is None or is_below(self.folder, note.path)
 
@@ -88,12 +92,11 @@ class Settled(NamedTuple):
         def stays(note: KnownNote) -> bool:
             return note.name not in moved and note.path not in taken
 
-        def left(note: KnownNote) -> bool:
-            """Returns whether a note moved away from a file that no other note has become."""
-            return note.name in moved and note.path not in taken and note.path in changed
-
         kept = [note for note in shelf.kept if stays(note)]
         back = [note for note in shelf.back if stays(note) and (note.path in changed or note.digest == note.hash)]
+        staying = {note.path for note in (*kept, *back)}
+        movers = (note for note in (*shelf.kept, *shelf.back, *shelf.forgotten_movers) if note.name in moved)
+        left = dict.fromkeys(note.path for note in movers)  # from which a note moved away
         displaced = [note for note in shelf.kept if note.path in taken]
         gone = [*filter(shelf.concerns, shelf.lost), *displaced]
         return cls(
@@ -110,7 +113,7 @@ class Settled(NamedTuple):
             twice=[note for note in shelf.twice if note.name not in moved],
             new=[
                 *(version for version in unknown if version.path not in taken),
-                *(changed[note.path] for note in (*shelf.kept, *shelf.back) if left(note)),
+                *(changed[path] for path in left if path in changed and path not in taken and path not in staying),
             ],
         )
 

@@ -63,9 +63,10 @@ def context(call: ToolCall, given: ContextArguments) -> ToolOutput:
         text, manifest.manifest_id, built.recorded, manifest.tokens_used, pieces, len(manifest.left_out)
     )
     kept = "recorded" if built.recorded else "not recorded"
-    return ToolOutput(
-        result, f"{text}\n{len(pieces)} pieces, {len(manifest.left_out)} left out; {kept}: {result.manifest_id}"
-    )
+    lines = [text, f"{len(pieces)} pieces, {len(manifest.left_out)} left out; {kept}: {result.manifest_id}"]
+    if built.narrowed_by:
+        lines.append(f"Narrowed by {', '.join(built.narrowed_by)}; in quotation marks, that is text.")
+    return ToolOutput(result, "\n".join(lines))
 
 
 # Why

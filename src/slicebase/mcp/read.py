@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from slicebase.index.links import LinkTarget
-    from slicebase.index.search import Hit
-    from slicebase.verbs.found import FoundSession, FoundTurn
+    from slicebase.index.results import Hit
+    from slicebase.verbs.found import FoundSession, SearchResults, TurnView
 
 # Search
 
@@ -64,17 +64,17 @@ class FileFound(Result, frozen=True):
 
 class TurnFound(Result, frozen=True):
     ref: str
-    time: str
     role: str
     text: str
     where: str  # its session; with the first turn of a session also project, branch and how to resume it
+    time: str = ""  # none where its source has none
 
 
 class SearchResult(Result, frozen=True):
     files: list[FileFound]
     turns: list[TurnFound]
     total_files: int
-    partial: bool = False  # nothing has all words, these have some
+    note: str = ""  # what is less than was asked for
     next: int | None = None
     hints: tuple[str, ...] = ()
 
@@ -93,11 +93,18 @@ def search(call: ToolCall, given: SearchArguments) -> ToolOutput:
         [_file(hit, call) for hit in hits],
         list(_turns(turns, found.sessions)),
         found.files.total,
-        found.partial,
+        " ".join(_less(found)),
         given.page + 1 if more else None,
-        () if turns else found.files.hints,
+        found.hints,
     )
     return ToolOutput(result, _search_text(result))
+
+
+def _less(found: "SearchResults") -> "Iterator[str]":
+    if found.partial:
+        yield "Nothing has all words; these have some."
+    if found.by_parts:
+        yield "Nothing has the identifier as it is; these have its parts."
 
 
 def _file(hit: "Hit", call: ToolCall) -> FileFound:
@@ -109,12 +116,13 @@ def _file(hit: "Hit", call: ToolCall) -> FileFound:
     return FileFound(f"file:{entry.id}", entry.title, entry.summary, changed, freshness, passages)
 
 
-def _turns(turns: "Iterable[FoundTurn]", sessions: "Iterable[FoundSession]") -> "Iterator[TurnFound]":
+def _turns(turns: "Iterable[TurnView]", sessions: "Iterable[FoundSession]") -> "Iterator[TurnFound]":
     places = {each.ref: _place_of(each) for each in sessions}
     for turn in turns:
-        session = f"session:{turn.record.session}"
+        session = f"session:{turn.session}"
+        shown = turn.snippet.text if turn.snippet else turn.text or ""
         where = places.pop(session, session)
-        yield TurnFound(turn.ref, turn.time, turn.role, excerpt(turn.snippet.text), where)
+        yield TurnFound(turn.ref, turn.role, excerpt(shown), where, turn.time or "")
 
 
 def _place_of(session: "FoundSession") -> str:
@@ -129,11 +137,10 @@ def _search_text(result: SearchResult) -> str:
         lines.append(f"{file.ref} {as_words(file.title)} [{file.freshness}]")
         lines += [f"  {passage.ref}: {excerpt(passage.text)}" for passage in file.passages]
     for turn in result.turns:
-        lines.append(f"{turn.ref} {turn.role} {turn.time} ({turn.where}): {turn.text}")
+        lines.append(f"{turn.ref} {turn.role} {turn.time or 'undated'} ({turn.where}): {turn.text}")
     if not lines:
         return " ".join(["Nothing found.", *result.hints])
-    some = "Nothing has all words; these have some.\n" if result.partial else ""
-    return some + quoted(lines, more_pages(result.next))
+    return (f"{result.note}\n" if result.note else "") + quoted(lines, more_pages(result.next))
 
 
 # Recall

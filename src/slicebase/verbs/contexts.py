@@ -5,7 +5,8 @@ from typing import Any, Final, NamedTuple
 
 from slicebase.context.assemble import Candidate, Context, assemble
 from slicebase.context.manifest import Budget, PinnedSlice, heading
-from slicebase.context.query import Query, pattern, read
+from slicebase.context.match import unwanted, without
+from slicebase.context.query import Query, read
 from slicebase.context.ranking import ANCHORS, CHUNKS, CONSIDERED, RANKER, Ranked, merge, rescaled
 from slicebase.core.hashing import LARGEST_INTEGER, lone_surrogate, tokens
 from slicebase.core.refs import as_words
@@ -23,7 +24,7 @@ from slicebase.index.upkeep import ask_turns
 from slicebase.library.chunks import LibraryChunks
 from slicebase.truth.truth import Truth
 from slicebase.verbs.graph import Graph, ranked_turns
-from slicebase.verbs.narrow import Narrowed, narrowed, without
+from slicebase.verbs.narrow import Narrowed, narrowed
 from slicebase.verbs.parts import Parts
 from slicebase.verbs.record import built
 from slicebase.workspace.workspace import StrPath
@@ -101,8 +102,8 @@ def build_context(
     if chunks is not None and wanted.files is not None:
         count = ask_turns(index, truth, lambda: len(index))
         candidates += _chunk_candidates(chunks, request, count, query, wanted.files)
-    unwanted = [pattern(term) for term in query.excluded if term.quoted]
-    candidates = [each for each in candidates if not any(text.search(each.text) for text in unwanted)]
+    excluded = unwanted(query)
+    candidates = [each for each in candidates if not any(term.is_in(each.text) for term in excluded)]
     filters: dict[str, Any] = {"rows": "active", "archived": False} if chunks is not None else {}
     if query.narrows:
         filters["query"] = [*map(str, query.filters), *(f"-{term.text}" for term in query.excluded)]

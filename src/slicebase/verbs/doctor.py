@@ -132,11 +132,13 @@ def _overflow(examined: Examined) -> Iterator[Complaint]:
             "overflow", f"{LIBRARY}/{file_id}{SUFFIX}", message, "finish it", partial(finish_overflows, folder)
         )
     for part in unfinished.strays:
-        message = f"it says that it is a part of {whole_of(part)}, which does not name it, and may have its content"
-        yield Complaint("overflow", part.name, message, "compare the two, then forget this file or connect it")
-    for file, part_id in unfinished.missing:
-        hint = f"get the file back, or give it up: `tt disconnect {file.id} has_part {part_id}`"
-        yield Complaint("overflow", file.name, f"its part {part_id} is missing", hint)
+        whole = whole_of(part)
+        message = f"it says that it is a part of {whole}, which does not name it, and may have its content"
+        commands = f"`tt forget {part.id}` if that has all of it, else `tt connect {whole} has_part {part.id}`"
+        hint = f"compare the two, then {commands}"
+        yield Complaint("overflow", part.name, message, hint)
+    for file, absent in unfinished.absent:
+        yield Complaint("overflow", file.name, f"its part {absent.id} is {absent.how}", absent.hint)
 
 
 def _repeated(examined: Examined) -> Iterator[Complaint]:

@@ -1,119 +1,84 @@
 """What a search found: turns with the part of their text that has the words, and the sessions that they are in."""
 
-import re
-from typing import TYPE_CHECKING, Final, NamedTuple, overload
+from typing import TYPE_CHECKING, NamedTuple, overload
+
+from slicebase.graph.session import OfSession
 
 if TYPE_CHECKING:  # keeps start-up fast
     from collections.abc import Iterator
 
+    from slicebase.context.match import Attempt, Match
     from slicebase.context.snippets import Snippet
-    from slicebase.graph.record import TurnRecord
-    from slicebase.graph.turn import Part, Session
-    from slicebase.index.search import Hit, Results
-    from slicebase.index.turn_search import Match
+    from slicebase.graph.turn import Session
+    from slicebase.index.results import Hit, Results
 
 
-class FoundTurn(NamedTuple):
-    """A turn that was found: its record, its content, and the part of its text that has the words."""
+class TurnView(NamedTuple):
+    """A stored turn with its text and, if it was found, how it matches and the part of its text that has the words."""
 
-    record: "TurnRecord"
-    parts: "tuple[Part, ...]"
-    snippet: "Snippet"
-    match: "Match"
-
-    @property
-    def text(self) -> str:
-        """The text of the turn, as evidence cites it."""
-        from slicebase.graph.turn import turn_text
-
-        return turn_text(self.parts)
-
-    @property
-    def id(self) -> str:
-        """The id of the turn."""
-        return self.record.id
+    id: str
+    session: str
+    role: str  # user, assistant, system or tool
+    time: str | None  # when it was written, in RFC 3339 form; None where its source does not say so
+    text: str | None  # as evidence cites it; None if it was purged
+    match: "Match | None" = None
+    snippet: "Snippet | None" = None
 
     @property
     def ref(self) -> str:
         """The reference of the turn."""
-        return f"turn:{self.record.id}"
-
-    @property
-    def role(self) -> str:
-        """Who speaks: user, assistant, system or tool."""
-        return self.record.role
-
-    @property
-    def time(self) -> str:
-        """When the turn was written, in RFC 3339 form."""
-        return self.record.time
+        return f"turn:{self.id}"
 
     def __repr__(self) -> str:
-        return f"FoundTurn(ref={self.ref!r}, role={self.role!r}, time={self.time!r})"
+        return f"TurnView(ref={self.ref!r}, role={self.role!r}, time={self.time!r})"
 
 
-class FoundSession(NamedTuple):
+class _FoundSession(NamedTuple):
+    session: "Session"
+    turns: tuple[TurnView, ...]
+    more: int  # turns that match as well and are not shown
+
+
+class FoundSession(OfSession, _FoundSession):
     """A session that was found, with its best turns."""
 
-    session: "Session"
-    turns: tuple[FoundTurn, ...]
-    more: int  # turns that were found in it as well and are not shown
-
     @property
-    def id(self) -> str:
-        """The id of the session."""
-        return self.session.id
-
-    @property
-    def ref(self) -> str:
-        """The reference of the session."""
-        return f"session:{self.session.id}"
-
-    @property
-    def project(self) -> str:
-        """The folder in which the session was held; empty where its source does not say so."""
-        return _fact(self.session, "cwd")
-
-    @property
-    def branch(self) -> str:
-        """The git branch on which the session began; empty where its source does not say so."""
-        return _fact(self.session, "git_branch")
-
-    @property
-    def resume(self) -> str:
-        """The command that resumes the session in its folder; empty if there is none."""
-        return resume_command(self.session)
+    def date(self) -> str | None:
+        """The day of its newest turn that is shown; None where its source does not say so."""
+        return max((turn.time[:10] for turn in self.turns if turn.time), default=None)
 
     def __repr__(self) -> str:
         return f"FoundSession(id={self.id!r}, turns={len(self.turns)}, more={self.more})"
 
 
+class FoundTurns(NamedTuple):
+    """The best turns that were found, the best sessions with theirs, and how many turns match."""
+
+    turns: list[TurnView]
+    sessions: list[FoundSession]
+    total: int = 0
+    is_exact: bool = True  # else there may be more: not all texts were compared with the query
+
+
 class SearchResults:
     """The slice files and the turns that a search found, best first.
 
-    It is a sequence of the files, then the turns. Each of them has a `ref` and a `text`. `sessions` has the same turns
-    by session. If nothing has all words, `partial` is true, and these are the best that have some of them.
+    It is a sequence of the files, then the turns. Each of them has a `ref` and a `text`. `sessions` has the best turns
+    by session, and `total_turns` is the number of all turns that match; if `is_exact` is false, there may be more. If
+    nothing has all words, `partial` is true, and these are the best that have some of them. If nothing has an
+    identifier as it is, `by_parts` is true, and these have its parts. If nothing was found, `hints` say what to try.
     """
 
     def __init__(
-        self,
-        files: "Results",
-        turns: list[FoundTurn],
-        sessions: "list[FoundSession] | None" = None,
-        *,
-        partial: bool = False,
+        self, files: "Results", found: FoundTurns, attempt: "Attempt", *, either: bool, hints: tuple[str, ...] = ()
     ) -> None:
         self.files = files
-        self.turns = turns
-        self.sessions = sessions or []
-        self.partial = partial
+        self.turns, self.sessions, self.total_turns, self.is_exact = found
+        self.partial = attempt.some and not either
+        self.by_parts = attempt.parts
+        self.hints = hints
 
-    @property
-    def by_parts(self) -> bool:
-        """Whether no turn has an identifier of the query as it is, so that its parts were searched."""
-        return bool(self.turns) and all(turn.match.name == "PARTS" for turn in self.turns)
-
-    def __iter__(self) -> "Iterator[Hit | FoundTurn]":
+    def __iter__(self) -> "Iterator[Hit | TurnView]":
         yield from self.files
         yield from self.turns
 
@@ -121,10 +86,10 @@ class SearchResults:
         return len(self.files) + len(self.turns)
 
     @overload
-    def __getitem__(self, place: int) -> "Hit | FoundTurn": ...
+    def __getitem__(self, place: int) -> "Hit | TurnView": ...
     @overload
-    def __getitem__(self, place: slice) -> "list[Hit | FoundTurn]": ...
-    def __getitem__(self, place: int | slice) -> "Hit | FoundTurn | list[Hit | FoundTurn]":
+    def __getitem__(self, place: slice) -> "list[Hit | TurnView]": ...
+    def __getitem__(self, place: int | slice) -> "Hit | TurnView | list[Hit | TurnView]":
         return list(self)[place]
 
     def __eq__(self, other: object) -> bool:
@@ -134,29 +99,3 @@ class SearchResults:
 
     def __repr__(self) -> str:
         return f"SearchResults(files={len(self.files)}, turns={len(self.turns)}, partial={self.partial})"
-
-
-def _fact(session: "Session", name: str) -> str:
-    value = session.facts.get(name)
-    return value if isinstance(value, str) else ""
-
-
-# How to go on
-
-_RESUME: Final = {"claude-code": "claude --resume", "codex": "codex resume"}
-_UUID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-
-
-def resume_command(session: "Session") -> str:
-    """Returns the command that resumes a session in its folder; empty if there is none.
-
-    A subagent cannot be resumed: the command is that of the session that started it.
-    """
-    import shlex
-
-    name = session.id.partition("#")[0]
-    if session.format not in _RESUME or not _UUID.fullmatch(name):
-        return ""
-    folder = session.facts.get("cwd")
-    there = f"cd {shlex.quote(folder)} && " if isinstance(folder, str) and folder else ""
-    return f"{there}{_RESUME[session.format]} {name}"

@@ -2,22 +2,26 @@
 
 import os
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
+from slicebase.context.match import ALL_WORDS, Attempt, Match, tries
 from slicebase.context.query import Query, read
 from slicebase.context.question import analyse
 from slicebase.context.ranking import Ranked, rank
-from slicebase.errors import SlicebaseError, refuse_out_of_range
+from slicebase.core.times import known_time
+from slicebase.errors import refuse_out_of_range
 from slicebase.graph.export import ContextSlice, Difference, compare, read_export
 from slicebase.graph.policy import DEFAULT, PRESETS, SlicePolicyV1, policy_with
 from slicebase.graph.record import TurnRecord
 from slicebase.graph.select import Explanation, explain
+from slicebase.index.asked import refuse_unsearchable
 from slicebase.index.entries import EVERY_FILE
 from slicebase.index.narrow import EVERY_TURN, TurnFilters
-from slicebase.index.turn_search import TurnHit
+from slicebase.index.turn_search import Bounds, TurnHit
 from slicebase.index.turns import TurnIndex
 from slicebase.index.upkeep import ask_turns
 from slicebase.truth.truth import Truth
+from slicebase.verbs.found import TurnView
 from slicebase.verbs.names import completes
 from slicebase.verbs.narrow import narrowed
 from slicebase.verbs.parts import Parts
@@ -25,36 +29,6 @@ from slicebase.verbs.sessions import SessionEntry, list_sessions
 from slicebase.verbs.turns import TurnReader, turn_hits
 from slicebase.workspace.surroundings import one_thread_at_a_time
 from slicebase.workspace.workspace import StrPath
-
-
-class TurnView(NamedTuple):
-    """A stored turn with its text."""
-
-    record: TurnRecord
-    text: str | None  # None if it was purged
-
-    @property
-    def id(self) -> str:
-        """The id of the turn."""
-        return self.record.id
-
-    @property
-    def ref(self) -> str:
-        """The reference of the turn."""
-        return f"turn:{self.record.id}"
-
-    @property
-    def role(self) -> str:
-        """Who speaks: user, assistant, system or tool."""
-        return self.record.role
-
-    @property
-    def time(self) -> str:
-        """When the turn was written, in RFC 3339 form."""
-        return self.record.time
-
-    def __repr__(self) -> str:
-        return f"TurnView(ref={self.ref!r}, role={self.role!r}, time={self.time!r})"
 
 
 def ranked_turns(
@@ -95,10 +69,10 @@ class Graph:
         """Returns the turns of a session, in their order; with a query, those that it finds."""
         self._truth.turns.session(session)  # an unknown session is an error, not an empty one
         records = [stored.record for stored in self._truth.turns.of_session(session)]
-        if query.strip():
-            found = {hit.turn for hit in self._hits(read(f'{query} session:"{session}"'), limit=len(records))}
-            records = [record for record in records if record.id in found]
-        return [self._view(record) for record in records]
+        if not query.strip():
+            return [self._view(record) for record in records]
+        found = {hit.turn: hit.match for hit in self._hits(read(f'{query} session:"{session}"'), limit=len(records))}
+        return [self._view(record, found[record.id]) for record in records if record.id in found]
 
     def turn(self, turn: str) -> TurnView:
         """Returns one turn."""
@@ -107,25 +81,27 @@ class Graph:
     def search(self, words: str, limit: int = 10) -> list[TurnView]:
         """Returns the turns that contain the words, best first; if none contains all, those that contain some.
 
-        The words may be a query with filters, as `base.search` takes it.
+        `match` says so, and whether a turn has only the parts of an identifier. The words may be a query with filters,
+        as `base.search` takes it.
         """
         query = read(words)
-        if not query.terms and not query.filters:
-            raise SlicebaseError("no-words", "there is no word to search for")
+        refuse_unsearchable(query)
         refuse_out_of_range("limit", limit, 1)
-        found = self._hits(query, limit)
-        if not found and len(query.terms) > 1:
-            found = self._hits(query, limit, either=True)
-        return [self.turn(each.turn) for each in found]
+        for attempt in tries(query):
+            if found := self._hits(query, limit, attempt):
+                return [self._view(self._truth.turns.get(each.turn).record, each.match) for each in found]
+        return []
 
-    def _hits(self, query: Query, limit: int, *, either: bool = False) -> list[TurnHit]:
+    def _hits(self, query: Query, limit: int, attempt: Attempt = ALL_WORDS) -> list[TurnHit]:
         wanted = narrowed(self._parts, query, EVERY_FILE, self.surroundings.now()).turns
         if wanted is None:
             return []
-        return turn_hits(self._parts, query, wanted, TurnReader(self._truth), most=limit, either=either)
+        found = turn_hits(self._parts, query, wanted, TurnReader(self._truth), Bounds(limit), attempt)
+        return found.hits[:limit]
 
-    def _view(self, record: TurnRecord) -> TurnView:
-        return TurnView(record, self._truth.text_of(record))
+    def _view(self, record: TurnRecord, match: Match | None = None) -> TurnView:
+        time, text = known_time(record.time), self._truth.text_of(record)
+        return TurnView(record.id, record.session, record.role, time, text, match)
 
     def policy(self, name: StrPath | None = None, assignments: Iterable[str] = ()) -> SlicePolicyV1:
         """Returns a policy by its name, its hash or its file, changed by assignments such as max_nodes=64."""

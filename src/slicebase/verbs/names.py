@@ -6,6 +6,7 @@ from functools import wraps
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from slicebase.core.ids import ULID
 from slicebase.core.refs import Ref, parse, short_ref
 from slicebase.core.short_ids import SHORTEST_ID, short_id
 from slicebase.errors import SlicebaseError
@@ -101,6 +102,15 @@ def short_places(parts: "Parts", places: Collection[str]) -> dict[str, str]:
     """Returns the short forms of the ids of files, and of references; what else a link can name stays as it is."""
     refs = {place for place in places if (":" in place or "_" in place) and short_ref(place)}
     return {**_short_files(parts, set(places) - refs), **shortened(parts, refs)}
+
+
+_NAMED_IN_TEXT: Final = re.compile(rf"\b(?:{ULID.pattern}|sn_[0-9a-f]{{32}})\b")
+
+
+def short_texts(parts: "Parts", texts: Collection[str]) -> dict[str, str]:
+    """Returns texts with the short forms of the files and snapshots that they name."""
+    short = short_places(parts, {name for text in texts for name in _NAMED_IN_TEXT.findall(text)})
+    return {text: _NAMED_IN_TEXT.sub(lambda name: short[name[0]], text) for text in texts}
 
 
 _IN_FILES: Final = ("file", "row", "sec")

@@ -6,9 +6,10 @@ Filters that only turns can meet leave slice files out, and the other way round.
 import re
 from typing import NamedTuple
 
-from slicebase.context.query import Filter, Query, Term
+from slicebase.context.match import without
+from slicebase.context.query import Filter, Query
 from slicebase.graph.contents import KINDS_OF_TURNS
-from slicebase.graph.turn import Session
+from slicebase.graph.session import fact
 from slicebase.index.asked import file_filters, span_of
 from slicebase.index.entries import Filters
 from slicebase.index.narrow import TurnFilters
@@ -42,11 +43,6 @@ def _turns(parts: Parts, query: Query, since: int | None, before: int | None) ->
     return TurnFilters(on_turns, _sessions(parts, query), since, before, without(query))
 
 
-def without(query: Query) -> tuple[Term, ...]:
-    """Returns the words that a query excludes. Quoted text that it excludes is compared with the text itself."""
-    return tuple(term for term in query.excluded if not term.quoted)
-
-
 def _sessions(parts: Parts, query: Query) -> frozenset[str] | None:
     """Returns the sessions that `session:` and `project:` leave; None for all."""
     names = {excludes: set(query.values("session", excluded=excludes)) for excludes in (False, True)}
@@ -56,18 +52,12 @@ def _sessions(parts: Parts, query: Query) -> frozenset[str] | None:
     wanted, unwanted = ({_session(parts, name) for name in names[excludes]} for excludes in (False, True))
     found = [session for session, _ in parts.truth.turns.sessions() if not wanted or session.id in wanted]
     return frozenset(
-        session.id for session in found if session.id not in unwanted and _is_of(project_of(session), projects)
+        session.id for session in found if session.id not in unwanted and _is_of(fact(session, "cwd"), projects)
     )
 
 
 def _session(parts: Parts, given: str) -> str:
     return parts.truth.turns.session(parts.stored_names.id("session", given)).id
-
-
-def project_of(session: Session) -> str:
-    """Returns the folder in which a session was held; empty where its source does not say so."""
-    folder = session.facts.get("cwd")
-    return folder if isinstance(folder, str) else ""
 
 
 def _is_of(folder: str, projects: list[Filter]) -> bool:
@@ -80,5 +70,6 @@ def _is_of(folder: str, projects: list[Filter]) -> bool:
 
 
 def _names(project: Filter, path: str) -> bool:
+    """Returns whether a folder is in a path; one that is given by its whole path is at the beginning."""
     pattern = re.escape(f"/{project.value.lower().strip('/')}/").replace(r"\*", "[^/]*")
-    return re.search(pattern, path) is not None
+    return (re.match if project.value.startswith("/") else re.search)(pattern, path) is not None

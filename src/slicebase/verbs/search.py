@@ -2,11 +2,13 @@
 
 from typing import TYPE_CHECKING, Final
 
+from slicebase.context.match import ALL_WORDS, Attempt, tries
 from slicebase.context.query import Query, read
 from slicebase.core.times import EARLIEST, milliseconds
-from slicebase.errors import SlicebaseError, refuse_out_of_range
+from slicebase.errors import refuse_out_of_range
+from slicebase.index.asked import refuse_unsearchable
 from slicebase.index.entries import EVERY_FILE, Filters
-from slicebase.verbs.found import FoundSession, FoundTurn, SearchResults
+from slicebase.verbs.found import FoundSession, FoundTurns, SearchResults
 from slicebase.verbs.parts import Parts
 
 if TYPE_CHECKING:
@@ -27,54 +29,51 @@ def search(
     """Finds slice files and turns by their words, best first; filters that only files can match leave turns out."""
     refuse_out_of_range("limit", limit, 1)
     chosen, asked = filters or EVERY_FILE, read(query)
-    if not asked.terms and not asked.filters:
-        hint = 'a text that begins with a dash is searched in quotation marks: "-rf"' if asked.excluded else ""
-        raise SlicebaseError("no-words", f"there is no word to search for in {query!r}", hint=hint)
-
-    def found(*, some: bool) -> SearchResults:
-        files = parts.finder.search(query, chosen, former_rows=former_rows, either=some, limit=limit)
-        return SearchResults(files, *_turns(parts, asked, chosen, some, limit))
-
-    results = found(some=either)
-    if either or len(results) or len(asked.terms) < 2:
-        return results
-    some = found(some=True)
-    if not len(some):
-        return results
-    some.partial = True
-    return some
+    refuse_unsearchable(asked)
+    for attempt in tries(asked, either=either):
+        files = parts.finder.found(asked, chosen, attempt, former_rows=former_rows, limit=limit)
+        turns = _turns(parts, asked, chosen, attempt, limit)
+        if files.hits or turns.turns:
+            return SearchResults(files, turns, attempt, either=either)
+    hints = [*parts.finder.hints(asked, chosen, former_rows=former_rows), *_similar_words(parts, asked)]
+    none = "there is no similar word here: `tt list` shows the files, and `tt turns` the sessions"
+    return SearchResults(files, turns, ALL_WORDS, either=either, hints=tuple(dict.fromkeys(hints or [none])))
 
 
 _BEST: Final = 3  # turns of a session that are shown
-_EXAMINED: Final = 20  # turns for each result that may be shown, to find the sessions
+_EXAMINED: Final = 20  # turns for each result that may be shown, to find the best of each session
+_NONE: Final = FoundTurns([], [])
 
 
-def _turns(
-    parts: Parts, asked: Query, chosen: Filters, some: bool, limit: int
-) -> tuple[list[FoundTurn], list[FoundSession]]:
+def _turns(parts: Parts, asked: Query, chosen: Filters, attempt: Attempt, limit: int) -> FoundTurns:
     """Returns the best turns, and the best sessions with theirs."""
     of_files = chosen._replace(archived=False, changed_since=None, changed_before=None) != EVERY_FILE
     if of_files or not parts.workspace.database.exists():
-        return [], []
+        return _NONE
+    from slicebase.index.turn_search import Bounds
     from slicebase.verbs.narrow import narrowed
     from slicebase.verbs.turns import TurnReader, turn_hits
 
     wanted = narrowed(parts, asked, chosen, parts.surroundings.now()).turns
     if wanted is None:
-        return [], []
+        return _NONE
     if chosen.changed_since is not None:
         wanted = wanted._replace(since=max(wanted.since or EARLIEST, milliseconds(chosen.changed_since) + 1))
     reader = TurnReader(parts.truth)
-    hits = turn_hits(parts, asked, wanted, reader, most=_EXAMINED * limit, either=some, sessions=limit)
-    found = {hit.turn: reader.found(hit) for hit in _shown(hits, limit)}
-    turns = [found[hit.turn] for hit in hits[:limit]]
-    return turns, _folded(parts, hits, found, limit)
+    found = turn_hits(parts, asked, wanted, reader, Bounds(_EXAMINED * limit, limit), attempt)
+    groups = list(_by_session(found.hits).items())[:limit]
+    views = {hit.turn: reader.view(hit) for hit in _shown(found.hits[:limit], [group for _, group in groups])}
+    sessions = []
+    for session, group in groups:
+        best = tuple(views[hit.turn] for hit in group[:_BEST])
+        sessions.append(FoundSession(parts.truth.turns.session(session), best, found.by_session[session] - len(best)))
+    return FoundTurns([views[hit.turn] for hit in found.hits[:limit]], sessions, found.total, found.is_exact)
 
 
-def _shown(hits: "list[TurnHit]", limit: int) -> "Iterator[TurnHit]":
+def _shown(first: "list[TurnHit]", groups: "list[list[TurnHit]]") -> "Iterator[TurnHit]":
     """Yields the hits whose texts are needed: the first ones, and the best of each of the first sessions."""
-    yield from hits[:limit]
-    for group in list(_by_session(hits).values())[:limit]:
+    yield from first
+    for group in groups:
         yield from group[:_BEST]
 
 
@@ -85,9 +84,12 @@ def _by_session(hits: "list[TurnHit]") -> "dict[str, list[TurnHit]]":
     return groups
 
 
-def _folded(parts: Parts, hits: "list[TurnHit]", found: dict[str, FoundTurn], limit: int) -> list[FoundSession]:
-    folded = []
-    for session, group in list(_by_session(hits).items())[:limit]:
-        best = tuple(found[hit.turn] for hit in group[:_BEST])
-        folded.append(FoundSession(parts.truth.turns.session(session), best, len(group) - len(best)))
-    return folded
+def _similar_words(parts: Parts, asked: Query) -> list[str]:
+    """Returns hints about words of turns that are similar to those that were not found."""
+    if not parts.workspace.database.exists():
+        return []
+    from slicebase.index.upkeep import ask_turns
+    from slicebase.verbs.turns import TurnReader
+
+    index, reader = parts.turn_index, TurnReader(parts.truth)
+    return ask_turns(index, parts.truth, lambda: index.similar_words(asked.terms, reader.text))

@@ -2,26 +2,27 @@
 
 import re
 from collections.abc import Sequence
-from itertools import islice
 from typing import Final
 
+from slicebase.context.match import ALL_WORDS, Attempt, Match
 from slicebase.context.query import Query, Term
 from slicebase.context.snippets import Marker, Snippet, snippet
+from slicebase.core.times import known_time
 from slicebase.graph.contents import plain_text
 from slicebase.graph.record import TurnRecord, read_parts
-from slicebase.graph.turn import Part
+from slicebase.graph.turn import Part, turn_text
 from slicebase.index.narrow import TurnFilters
 from slicebase.index.schema import Tokenizer
-from slicebase.index.turn_search import TurnHit
+from slicebase.index.turn_search import Bounds, FoundHits, TurnHit
 from slicebase.index.upkeep import ask_turns
 from slicebase.truth.failures import database_errors
 from slicebase.truth.truth import Truth
-from slicebase.verbs.found import FoundTurn
+from slicebase.verbs.found import TurnView
 from slicebase.verbs.parts import Parts
 
 _STRETCH: Final = 2_000  # characters of a text in which the words are looked for at once
 _OVERLAP: Final = 200
-_LETTERS: Final = re.compile(r"[a-z0-9]{1,3}")  # a stem has at least these of its word
+_LETTERS: Final = re.compile(r"[a-z0-9]{2,}")
 
 
 class TurnReader:
@@ -31,36 +32,39 @@ class TurnReader:
         self._truth = truth
         self._tokenizer = Tokenizer(truth.database.connection)
         self._read: dict[str, tuple[TurnRecord, tuple[Part, ...] | None]] = {}
+        self._markers: dict[tuple[Match, tuple[Term, ...]], tuple[Marker, list[str]]] = {}
 
     def text(self, turn: str) -> str | None:
         """Returns the text of a turn as it is searched; None if it was purged."""
         _, parts = self._get(turn)
         return None if parts is None else plain_text(parts)
 
-    def found(self, hit: TurnHit) -> FoundTurn:
+    def view(self, hit: TurnHit) -> TurnView:
         """Returns a turn with the part of its text that has the words."""
         record, parts = self._get(hit.turn)
-        text = plain_text(parts or ())
-        marker = Marker(hit.terms, [self._tokenizer.stems(term.text) for term in hit.terms])
-        return FoundTurn(record, parts or (), self._snippet(text, marker, hit.terms), hit.match)
+        shown = self._snippet(plain_text(parts or ()), hit.terms, hit.match)
+        text = None if parts is None else turn_text(parts)
+        return TurnView(record.id, record.session, record.role, known_time(record.time), text, hit.match, shown)
 
-    def _snippet(self, text: str, marker: Marker, terms: Sequence[Term]) -> Snippet:
+    def _snippet(self, text: str, terms: tuple[Term, ...], match: Match) -> Snippet:
         """Returns the part of a text to show: of a long text, of the first stretch that has the most terms.
 
-        Reading words takes long, so a stretch without the first letters of the terms is left out, unless nothing is
-        found then: an accent may be in the way.
+        Reading words takes long. So stretches are read in the order of how many terms they can have by their letters;
+        if nothing is found by these, all are: an accent may be in the way.
         """
-        for heads in ([_head(term) for term in terms], [""] * len(terms)):
+        if (match, terms) not in self._markers:
+            heads = [_head(term, self._tokenizer.stems(term.text)) for term in terms]
+            self._markers[match, terms] = Marker(terms, match, self._tokenizer.stems), heads
+        marker, heads = self._markers[match, terms]
+        stretches = [text[max(0, at - _OVERLAP) : at + _STRETCH] for at in range(0, len(text), _STRETCH)]
+        for letters in (heads, [""] * len(heads)):
             best, most = snippet(text[:_STRETCH], ()), 0
-            for start in range(0, len(text), _STRETCH):
-                stretch = text[max(0, start - _OVERLAP) : start + _STRETCH]
-                low = stretch.lower()
-                if sum(head in low for head in heads) > most:
-                    marks = marker.marks(stretch, self._tokenizer.tokens(stretch))
-                    found = len({mark.term for mark in marks})
-                    best, most = (snippet(stretch, marks), found) if found > most else (best, most)
-                if most == len(terms):
-                    return best
+            for possible, stretch in _by_possible_terms(stretches, letters):
+                if possible <= most:
+                    break
+                marks = marker.marks(stretch, self._tokenizer.tokens(stretch))
+                found = len({mark.term for mark in marks})
+                best, most = (snippet(stretch, marks), found) if found > most else (best, most)
             if most:
                 break
         return best
@@ -75,10 +79,23 @@ class TurnReader:
         return self._read[turn]
 
 
-def _head(term: Term) -> str:
-    """Returns letters that a text of ASCII must contain to have a term; none where other forms of it count."""
-    letters = _LETTERS.search(term.text.lower())
-    return letters[0] if letters and term.text.isascii() and not term.other else ""
+def _by_possible_terms(stretches: Sequence[str], heads: Sequence[str]) -> list[tuple[int, str]]:
+    """Returns the stretches with the number of terms that they can have, those with the most first."""
+    lower = ((stretch.lower(), stretch) for stretch in stretches)
+    counted = [(sum(head in low for head in heads), stretch) for low, stretch in lower]
+    return sorted(counted, key=lambda each: -each[0])
+
+
+def _head(term: Term, stems: list[str]) -> str:
+    """Returns letters that a text of ASCII must contain to have a term; none where other forms of it count.
+
+    A word has all letters of its stem but the last.
+    """
+    if not term.text.isascii() or term.other or not stems:
+        return ""
+    if term.quoted or term.whole or term.begins:
+        return max(_LETTERS.findall(term.text.lower()), key=len, default="")
+    return max(stems, key=len)[:-1]
 
 
 def turn_hits(
@@ -86,24 +103,13 @@ def turn_hits(
     query: Query,
     wanted: TurnFilters,
     reader: TurnReader,
-    *,
-    most: int,
-    either: bool = False,
-    sessions: int | None = None,
-) -> list[TurnHit]:
-    """Returns the best turns for a query, after an update of the index.
-
-    If they are of so many `sessions`, turns that match less well are not searched.
-    """
+    bounds: Bounds,
+    attempt: Attempt = ALL_WORDS,
+) -> FoundHits:
+    """Returns the best turns for a query, after an update of the index."""
     index = parts.turn_index
 
-    def found() -> list[TurnHit]:
-        hits: list[TurnHit] = []
-
-        def enough() -> bool:
-            return sessions is not None and len({hit.session for hit in hits}) >= sessions
-
-        hits.extend(islice(index.search(query, wanted, reader.text, either=either, enough=enough), most))
-        return hits
+    def found() -> FoundHits:
+        return index.search(query, wanted, reader.text, bounds, attempt)
 
     return ask_turns(index, parts.truth, found)

@@ -87,6 +87,11 @@ class Workspace(NamedTuple):
         return self.local("library.lock")
 
     @property
+    def journal(self) -> Path:
+        """What the files were that are being written together. It is there only while a process writes them."""
+        return self.local("journal.json")
+
+    @property
     def payloads_lock(self) -> Path:
         """The lock file that is held while a payload is copied, which can take long."""
         return self.local("payloads.lock")

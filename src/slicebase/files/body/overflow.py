@@ -218,9 +218,14 @@ def _has_all_of(file: SliceFile, archive: SliceFile) -> bool:
     """Returns whether everything that is in an archive is in its file, too, where it was."""
     moved = archive.body.rstrip(b"\r\n")  # line ends may have been added when it moved
     if file.body_type == "jsonl":  # rows are known by their bytes
-        return bool(moved) and set(moved.split(b"\n")) - {b""} <= set(file.body.split(b"\n"))
+        return bool(moved) and lines_in(archive) - {b""} <= lines_in(file)
     after = file.body[origin_of(archive).at :]
     return bool(moved) and after.startswith(moved) and after[len(moved) : len(moved) + 1] in (b"", b"\r", b"\n")
+
+
+def lines_in(file: SliceFile) -> set[bytes]:
+    """Returns the lines of a body, without their ends."""
+    return {line.removesuffix(b"\r") for line in file.body.split(b"\n")}
 
 
 def move_oldest(file: SliceFile, most: int) -> Moved | None:

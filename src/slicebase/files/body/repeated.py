@@ -13,7 +13,15 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Final, NamedTuple
 
 from slicebase.files.body.origin import ArchivesBefore, Place, origin_of
-from slicebase.files.body.overflow import ARCHIVED, paragraph_ends, part_link, parts_of, unnamed_parts, whole_of
+from slicebase.files.body.overflow import (
+    ARCHIVED,
+    lines_in,
+    paragraph_ends,
+    part_link,
+    parts_of,
+    unnamed_parts,
+    whole_of,
+)
 from slicebase.files.body.rows import read_rows
 from slicebase.files.body.sections import Section, sections
 from slicebase.files.slice_file import SliceFile
@@ -92,7 +100,7 @@ def repeated_rows(files: Iterable[SliceFile]) -> set[bytes]:
     known: set[bytes] = set()
     several: set[bytes] = set()
     for file in files:
-        lines = _lines(file)
+        lines = lines_in(file)
         several |= known & lines
         known |= lines
     return {row.line.raw for row in read_rows(b"\n".join(several)).rows} if several else set()
@@ -102,15 +110,11 @@ def _without_rows(files: Sequence[SliceFile]) -> Shortened:
     repeated, known = repeated_rows(files), set[bytes]()
     changes = []
     for file in files if repeated else ():
-        own = _lines(file) & repeated
+        own = lines_in(file) & repeated
         if own & known:
             changes.append((file, _without(file, own & known)))
         known |= own
     return changes
-
-
-def _lines(file: SliceFile) -> set[bytes]:
-    return {line.removesuffix(b"\r") for line in file.body.split(b"\n")}
 
 
 def _without(file: SliceFile, rows: set[bytes]) -> SliceFile:

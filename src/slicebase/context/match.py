@@ -1,0 +1,196 @@
+"""How texts match the terms of a query: the expression that asks an index for them, and the comparison with the text.
+
+An index knows stems. So texts that it finds for quoted text, for identifiers and for some beginnings of words are
+compared with the query themselves, from the best way to match to the last (ruling 51).
+"""
+
+import re
+from collections.abc import Collection, Iterable, Iterator
+from enum import IntEnum
+from typing import Final, NamedTuple
+
+from slicebase.context.beginnings import indexed_beginning
+from slicebase.context.forms import in_groups, spelled
+from slicebase.context.identifiers import as_written, in_any_case, is_name
+from slicebase.context.query import Query, Term
+from slicebase.context.words import for_question, runs, simplified, unaccented
+
+
+class Match(IntEnum):
+    """How a text matches a query, the best first."""
+
+    WHOLE = 0  # all words, identifiers and quoted texts as they are written
+    INSIDE = 1  # all words, identifiers inside longer ones
+    ANY_CASE = 2  # all words, in upper or lower case
+    INSIDE_ANY_CASE = 3
+    OTHER_FORM = 4  # all words, identifiers in another form: 1,000 for 1000
+    PARTS = 5  # all words, identifiers by their parts
+    SOME = 6  # some of the words
+
+
+class Attempt(NamedTuple):
+    """What a search takes: texts with some of the words, not all; texts with the parts of identifiers."""
+
+    some: bool = False
+    parts: bool = False
+
+    @property
+    def match(self) -> Match | None:
+        """How a text matches, if there is only one way."""
+        return Match.SOME if self.some else Match.PARTS if self.parts else None
+
+
+ALL_WORDS: Final = Attempt()
+
+
+def tries(query: Query, *, either: bool = False) -> Iterator[Attempt]:
+    """Yields what to search, one after the other, until something is found: all words, parts of names, some words."""
+    for some in (True,) if either else (False, True) if len(query.terms) > 1 else (False,):
+        yield Attempt(some)
+        if query.names:
+            yield Attempt(some, parts=True)
+
+
+def steps(terms: Collection[Term]) -> Iterator[Match]:
+    """Yields the ways in which texts can match all of these terms, the best first."""
+    names = any(term.whole for term in terms)
+    yield Match.WHOLE
+    if names:
+        yield Match.INSIDE
+    if names or any(term.quoted for term in terms):
+        yield Match.ANY_CASE
+    if names:
+        yield Match.INSIDE_ANY_CASE
+    if any(term.whole and term.other for term in terms):
+        yield Match.OTHER_FORM
+
+
+# In the index
+
+_MOST_WORDS: Final = 30  # of a phrase: the time that FTS5 takes grows with the square of their number
+_WORD: Final = re.compile(r"[^\W_]+")
+_LAST_WORD: Final = re.compile(r"[^\W_]+\Z")
+
+
+def expression(terms: Iterable[Term], *, either: bool = False, inside: bool = False) -> str:
+    """Returns the terms as an FTS5 query for all of them, or for any. Typed text is never an operator in it.
+
+    With `inside`, identifiers are also searched at the beginning of longer ones.
+    """
+    return (" OR " if either else " AND ").join(expressed(term, inside=inside) for term in terms)
+
+
+def expressed(term: Term, *, inside: bool = False) -> str:
+    """Returns a term as an FTS5 query. A text that has the term matches it, and others may."""
+    if term.quoted:
+        pieces = [text for text, _ in runs(simplified(term.text)) if any(map(str.isalnum, text))]
+        phrases = [_phrase(text) for text in pieces[:-1]]
+        return f"({' AND '.join([*phrases, _either(_phrases(pieces[-1], goes_on=True))])})"
+    forms = dict.fromkeys(
+        phrase for form in (term.text, *term.other) for phrase in _phrases(form, term.begins or (inside and term.whole))
+    )
+    return _either(forms)
+
+
+def _either(phrases: Iterable[str]) -> str:
+    listed = list(phrases)
+    return listed[0] if len(listed) == 1 else f"({' OR '.join(listed)})"
+
+
+def _phrases(words: str, goes_on: bool = False) -> Iterator[str]:
+    """Yields consecutive words as FTS5 queries; if the last word may go on, with its beginning."""
+    found = list(_WORD.finditer(words))
+    if len(found) > _MOST_WORDS:
+        words, goes_on = words[: found[_MOST_WORDS - 1].end()], False
+    last = _LAST_WORD.search(words) if goes_on else None
+    yield f"{_phrase(words[: last.start()] + indexed_beginning(last[0]))} *" if last else _phrase(words)
+
+
+def _phrase(words: str) -> str:
+    return '"' + for_question(words).replace('"', '""') + '"'
+
+
+# In the text itself
+
+
+def is_compared(term: Term) -> bool:
+    """Returns whether a text that the index finds for a term may not have it."""
+    if term.begins and not term.quoted:
+        return not term.text.isalnum() or indexed_beginning(term.text) != unaccented(term.text.lower())
+    return term.quoted or term.whole
+
+
+def without(query: Query) -> tuple[Term, ...]:
+    """Returns the words that a query excludes and that an index knows by themselves."""
+    return tuple(term for term in query.excluded if not is_compared(term))
+
+
+def unwanted(query: Query) -> list["TermPattern"]:
+    """Returns what else a query excludes, to compare it with texts."""
+    return [TermPattern(term, Match.INSIDE_ANY_CASE) for term in query.excluded if is_compared(term)]
+
+
+_START: Final = r"(?<![^\W_])"
+_START_OF_PART: Final = rf"(?:{_START}|(?-i:(?<=[^\W\d_A-Z])(?=[A-Z])))"  # also `Args` in `parseArgs`
+_END: Final = r"(?![^\W_])"
+
+
+class TermPattern:
+    """The pattern of a term in texts, for one way to match. Any white space is as good as any other."""
+
+    def __init__(self, term: Term, match: Match) -> None:
+        self.term = term
+        self.match = match
+        exact = match in (Match.WHOLE, Match.INSIDE) or (term.quoted and term.text != term.text.lower())
+        flags = 0 if exact and not term.begins else re.IGNORECASE
+        self.pattern = re.compile(self._written(term.text), flags)
+        self._others = [re.compile(self._written(form), re.IGNORECASE) for form in term.other] if self._forms else []
+
+    @property
+    def _forms(self) -> bool:
+        return self.match == Match.OTHER_FORM and self.term.whole
+
+    def _written(self, text: str) -> str:
+        words = r"\s+".join(map(re.escape, simplified(text).split()))
+        if self.term.quoted or self.term.unspaced:
+            return words
+        whole = self.term.whole and self.match in (Match.WHOLE, Match.ANY_CASE)
+        start = (_START if whole else _START_OF_PART) if text[:1].isalnum() else ""
+        return f"{start}{words}{_END if whole and text[-1:].isalnum() else ''}"
+
+    def is_in(self, text: str) -> bool:
+        """Returns whether a text has the term."""
+        usual = simplified(text)
+        if self.pattern.search(usual):
+            return True
+        if self._forms:
+            grouped = set(in_groups(usual))
+            return any(form in grouped for form in self.term.other) or any(each.search(usual) for each in self._others)
+        if self.term.begins and not self.term.quoted and not usual.isascii():  # the index knows no accents
+            return any(self.pattern.search(form) for form in (unaccented(usual), spelled(usual)))
+        return False
+
+
+def named_forms(term: Term, match: Match) -> tuple[str, ...]:
+    """Returns the forms of which the identifiers of a text have one, if the text has a term whole in this way.
+
+    For other terms, and other ways to match, there are none: the text is compared.
+    """
+    if not term.whole or match not in (Match.WHOLE, Match.ANY_CASE) or not is_name(term.text):
+        return ()
+    return (as_written(term.text),) if match == Match.WHOLE else in_any_case(term.text)
+
+
+def match_of(text: str, terms: Collection[Term], names: Collection[str]) -> Match | None:
+    """Returns the best way in which a text has all terms that have to be compared; None if it does not.
+
+    `names` are the identifiers of the text, as the index keeps them.
+    """
+    compared = [term for term in terms if is_compared(term)]
+    ways = (match for match in steps(compared) if all(_has(text, term, match, names) for term in compared))
+    return next(ways, None)
+
+
+def _has(text: str, term: Term, match: Match, names: Collection[str]) -> bool:
+    forms = named_forms(term, match)
+    return any(form in names for form in forms) if forms else TermPattern(term, match).is_in(text)

@@ -1,0 +1,74 @@
+"""What is known about a session, from the facts that its source states: where it was held, and how to go on."""
+
+import re
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:  # keeps start-up fast
+    from slicebase.graph.turn import Session
+
+
+class OfSession:
+    """Something with a session, and what is known about that. Texts are empty where the source says nothing."""
+
+    __slots__ = ()
+    session: "Session"
+
+    @property
+    def id(self) -> str:
+        """The id of the session."""
+        return self.session.id
+
+    @property
+    def ref(self) -> str:
+        """The reference of the session."""
+        return f"session:{self.session.id}"
+
+    @property
+    def title(self) -> str | None:
+        """The title that the session's tool gave it."""
+        return self.session.title
+
+    @property
+    def project(self) -> str:
+        """The folder in which the session was held."""
+        return fact(self.session, "cwd")
+
+    @property
+    def branch(self) -> str:
+        """The git branch on which the session began."""
+        return fact(self.session, "git_branch")
+
+    @property
+    def model(self) -> str:
+        """The model that answered last."""
+        return fact(self.session, "model")
+
+    @property
+    def resume(self) -> str:
+        """The command that resumes the session in its folder."""
+        return resume_command(self.session)
+
+
+def fact(session: "Session", name: str) -> str:
+    """Returns a fact of a session that is a text; empty where its source does not say so."""
+    value = session.facts.get(name)
+    return value if isinstance(value, str) else ""
+
+
+_RESUME: Final = {"claude-code": "claude --resume", "codex": "codex resume"}
+_UUID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+def resume_command(session: "Session") -> str:
+    """Returns the command that resumes a session in its folder; empty if there is none.
+
+    A subagent cannot be resumed: the command is that of the session that started it.
+    """
+    name = session.id.partition("#")[0]
+    if session.format not in _RESUME or not _UUID.fullmatch(name):
+        return ""
+    import shlex  # imported here for a fast start
+
+    folder = fact(session, "cwd")
+    there = f"cd {shlex.quote(folder)} && " if folder else ""
+    return f"{there}{_RESUME[session.format]} {name}"
