@@ -18,14 +18,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import log
 from typing import NamedTuple
 
-from bench._lost_labels import Compaction, Corpus, Label, corpus, matching
-from slicebase.context.lost import JudgedItem, Loss, judge
+from slicebase.context.lost import DescribedItem, JudgedCompactions, describe, weigh
 from slicebase.context.lost_points import MOST
-from slicebase.context.lost_speech import CLIENT_PROMPT
+from slicebase.context.lost_speech import said_by_user
 from slicebase.context.rediscovery import naming, repeated, things
 from slicebase.core.hashing import tokens
 from slicebase.graph.turn import Turn, turn_text
 from slicebase.verbs.lost import render_lost
+from tools.lost_labels import Compaction, Corpus, corpus, matching
 from tools.lost_weights import labelled, weights_from
 
 FIRST = 20
@@ -40,76 +40,104 @@ class Score(NamedTuple):
         return f"{self.found / max(1, self.of):.2f} ({self.found} of {self.of})"
 
 
+class Seen(NamedTuple):
+    """A compaction, its items, and the weights that the labels of the other sessions teach."""
+
+    compaction: Compaction
+    items: list[DescribedItem]
+    weights: Mapping[str, float]
+
+    def judged(self) -> JudgedCompactions:
+        return weigh([self.compaction.turns], self.items, self.weights)
+
+
 def run() -> None:
     """Prints both yardsticks."""
     known = corpus()
     if known is None:
         print("lost: skipped, ../shared/data/claude-code/lost is absent")
         return
-    weights = _left_out(known)
+    seen = left_out(known)
     for same_command, how in ((False, "by quote"), (True, "by quote or the same command")):
-        precise, recalled = on_labels(known, weights, same_command=same_command)
+        precise, recalled = on_labels(seen, same_command=same_command)
         print(f"lost, labels {how}, one session left out: R-precision {precise}, recall in {FIRST} {recalled}")
-    for name, (precision, recall) in on_rediscovery(known, weights).items():
-        print(f"lost, rediscovery in {TOKENS} tokens, {name:28} precision {precision}, recall {recall}")
+    for what, (precise, recalled) in on_rediscovery(known, seen).items():
+        print(f"lost, rediscovery in {TOKENS} tokens, {what:50} precision {precise}, recall {recalled}")
 
 
-def _left_out(known: Corpus) -> dict[str, dict[str, float]]:
-    """Returns the weights for each session, learned from the labels of the others."""
-    seen = {each.session: labelled(each) for each in known.labelled}
-    sessions = {each.session for each in known.compactions}
-    return {session: weights_from(rows for other, rows in seen.items() if other != session) for session in sessions}
+def left_out(known: Corpus) -> list[Seen]:
+    """Returns the compactions, each with the weights that are learned from the labels of the other sessions."""
+    items = [describe([each.turns]) for each in known.compactions]
+    rows = {
+        each.session: labelled(each, found) for each, found in zip(known.compactions, items, strict=True) if each.labels
+    }
+    weights: dict[str, dict[str, float]] = {}
+    for session in {each.session for each in known.compactions}:
+        left = session if session in rows else ""
+        if left not in weights:
+            weights[left] = weights_from(row for other, row in rows.items() if other != left)
+        weights[session] = weights[left]
+    return [Seen(each, found, weights[each.session]) for each, found in zip(known.compactions, items, strict=True)]
 
 
-def on_labels(known: Corpus, weights: Mapping[str, Mapping[str, float]], *, same_command: bool) -> tuple[Score, Score]:
-    def matched(item: JudgedItem, each: Compaction) -> list[Label]:
-        right = [label for label in each.labels if label.right]
-        return matching(item, each.turns.before, right, same_command=same_command)
-
+def on_labels(seen: Sequence[Seen], *, same_command: bool) -> tuple[Score, Score]:
     hits = found = total = 0
-    for each in known.labelled:
-        right = [label for label in each.labels if label.right]
-        listed = judge(each.turns, weights[each.session]).items
-        hits += sum(bool(matched(item, each)) for item in listed[: len(right)])
-        top = {label for item in listed[:FIRST] for label in matched(item, each)}
-        found += len(top)
+    for each in seen:
+        right = [label for label in each.compaction.labels if label.right]
+        turns = {turn.id: turn for turn in each.compaction.turns.before}
+        matched = [
+            matching(one.item, turns[one.item.turn], right, same_command=same_command)
+            for one in each.judged().items[: max(FIRST, len(right))]
+        ]
+        hits += sum(map(bool, matched[: len(right)]))
+        found += len({label for labels in matched[:FIRST] for label in labels})
         total += len(right)
     return Score(hits, total), Score(found, total)
 
 
 # Rediscovery
 
+KINDS = {"all": ("file", "search", "command", "question"), "without commands": ("file", "search", "question")}
 
-def on_rediscovery(known: Corpus, weights: Mapping[str, Mapping[str, float]]) -> dict[str, tuple[Score, Score]]:
+
+def on_rediscovery(known: Corpus, seen: Sequence[Seen]) -> dict[str, tuple[Score, Score]]:
     sums: dict[str, Counter[str]] = {}
-    for each in known.compactions:
-        before = things(each.turns.before)
-        said = naming(each.turns.said, before.values())
+    for each in seen:
+        turns = each.compaction.turns
+        before = things(turns.before)
+        said = naming(turns.said, before.values())
         absent = [thing for thing in before.values() if not said(thing)]
-        again = {each.first for each in repeated(each.turns.before, each.turns.said, each.after) if not each.in_summary}
-        for name, text in _contexts(known, each, weights[each.session]):
+        found = repeated(turns.before, turns.said, each.compaction.after)
+        again = {one.first for one in found if not one.in_summary}
+        for name, text in _contexts(known, each):
             names = naming(text, before.values())
-            named = {thing for thing in absent if names(thing)}
-            sums.setdefault(name, Counter()).update(right=len(named & again), named=len(named), again=len(again))
+            for what, kinds in KINDS.items():
+                named = {thing for thing in absent if thing.kind in kinds and names(thing)}
+                sought = {thing for thing in again if thing.kind in kinds}
+                sums.setdefault(f"{name}, {what}", Counter()).update(
+                    right=len(named & sought), named=len(named), again=len(sought)
+                )
     return {name: (Score(n["right"], n["named"]), Score(n["right"], n["again"])) for name, n in sums.items()}
 
 
-def _contexts(known: Corpus, each: Compaction, weights: Mapping[str, float]) -> Iterator[tuple[str, str]]:
-    loss = judge(each.turns, weights)
-    prompt = _next_prompt(each.after)
-    yield "--tokens", _rendered(known, each, loss, None)
-    yield "--for the next prompt", _rendered(known, each, loss, prompt)
-    yield "the last messages", _filled(reversed(each.turns.before))
-    yield "BM25 of the next prompt", _filled(_bm25(prompt, each.turns.before))
+def _contexts(known: Corpus, each: Seen) -> Iterator[tuple[str, str]]:
+    judged = each.judged()
+    turns = each.compaction.turns
+    prompt = _next_prompt(each.compaction.after)
+    yield "--tokens", _rendered(known, each.compaction, judged, None)
+    yield "--for the next prompt", _rendered(known, each.compaction, judged, prompt)
+    yield "the last messages", _filled(reversed(turns.before))
+    yield "BM25 of the next prompt", _filled(_bm25(prompt, turns.before))
 
 
-def _rendered(known: Corpus, each: Compaction, loss: Loss, prompt: str | None) -> str:
-    return render_lost(known.base.truth, each.session, [(each.turns, loss)], TOKENS, 0, prompt).text
+def _rendered(known: Corpus, each: Compaction, judged: JudgedCompactions, prompt: str | None) -> str:
+    truth, index = known.base.truth, known.base.turn_index
+    return render_lost(truth, index, each.session, [each.turns], judged, TOKENS, 0, prompt).text
 
 
 def _next_prompt(after: Iterable[Turn]) -> str:
-    texts = (turn_text(turn.parts) for turn in after if turn.role == "user")
-    return next((text for text in texts if text.strip() and not CLIENT_PROMPT.match(text)), "continue")
+    texts = (said_by_user(turn_text(turn.parts)).strip() for turn in after if turn.role == "user")
+    return next(filter(None, texts), "continue")
 
 
 def _filled(turns: Iterable[Turn]) -> str:

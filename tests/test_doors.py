@@ -328,7 +328,7 @@ def test_no_secret_in_any_text_of_a_tool_is_stored(name: str, filled: Filled) ->
         "id": filled.log, "rel": "see_also", "to": filled.turn, "links": [], "supersedes": [], "type": "markdown",
         "section": None, "if_version": None, "replace": None, "source": None, "as_of": None, "run": None,
         "contract": [f"purpose={POISON}"], "events": [{"type": "NOTE", "payload": {"text": POISON}}], "evidence": [],
-        "claim_id": None, "status": None,
+        "claim_id": None, "status": None, "session": None, "tokens": 500,
     }  # fmt: skip
     properties = schema(TOOLS[name].takes)["properties"]
     texts = {key: POISON for key, form in properties.items() if form.get("type") == "string"}

@@ -22,11 +22,8 @@ from math import exp, sqrt
 from pathlib import Path
 from typing import NamedTuple
 
-from bench._lost_labels import Compaction, Label, corpus, matching
-from slicebase.context.lost import judge
-from slicebase.context.lost_follow import items
-from slicebase.context.lost_score import ScoreBasis, features
-from slicebase.context.lost_words import Passages
+from slicebase.context.lost import OVER, DescribedItem, describe
+from tools.lost_labels import Compaction, Label, corpus, matching
 
 WRITTEN = Path(__file__).resolve().parents[1] / "src" / "slicebase" / "context" / "lost_weights.py"
 PRIORS = (2.0, 1.0)
@@ -54,19 +51,16 @@ class Labelled(NamedTuple):
     could_be_listed: bool
 
 
-def labelled(compaction: Compaction) -> list[Labelled]:
+def labelled(compaction: Compaction, described: Iterable[DescribedItem]) -> list[Labelled]:
     """Returns the items of a labelled compaction, with their labels."""
-    removed = compaction.turns
-    found = items(removed.before)
-    around = ScoreBasis(removed.before, Passages(removed.said), found)
-    turns = {turn.id: turn for turn in removed.before}
+    turns = {turn.id: turn for turn in compaction.turns.before}
     return [
         Labelled(
-            features(each.item, around),
-            matching(each, [turns[each.item.turn]], compaction.labels),
-            each.needed and not each.kept,
+            each.features,
+            matching(each.item, turns[each.item.turn], compaction.labels),
+            each.item.state not in OVER and not each.kept,
         )
-        for each in judge(removed, {}).judged
+        for each in described
     ]
 
 
@@ -120,23 +114,33 @@ def learn(rows: Sequence[Example], prior: float) -> dict[str, float]:
     return dict(zip(names, weights, strict=True))
 
 
-def main() -> None:
-    known = corpus()
-    if known is None:
-        raise SystemExit("the labelled transcripts are not here: nothing is written")
-    weights = weights_from(labelled(each) for each in known.labelled)
+def written(weights: Mapping[str, float]) -> str:
+    """Returns the module with these weights."""
     lines = [
         f'    "{name}": {weight},' for name, weight in sorted(weights.items(), key=lambda each: (-each[1], each[0]))
     ]
-    head = (
+    return (
         '"""The weights of the features of lost items (`lost_score`), learned by `tools/lost_weights.py`.\n'
         "\n"
         "They are reviewed data: after a change of the features, learn them again and read the difference.\n"
         '"""\n\n'
         "from collections.abc import Mapping\nfrom typing import Final\n\n"
-        "WEIGHTS: Final[Mapping[str, float]] = {\n"
+        "WEIGHTS: Final[Mapping[str, float]] = {\n" + "\n".join(lines) + "\n}\n"
     )
-    WRITTEN.write_text(head + "\n".join(lines) + "\n}\n")
+
+
+def learned() -> str | None:
+    """Returns the module as the labelled transcripts teach it; None where they are absent."""
+    if (known := corpus(only_labelled=True)) is None:
+        return None
+    return written(weights_from(labelled(each, describe([each.turns])) for each in known.labelled))
+
+
+def main() -> None:
+    text = learned()
+    if text is None:
+        raise SystemExit("the labelled transcripts are not here: nothing is written")
+    WRITTEN.write_text(text)
 
 
 if __name__ == "__main__":

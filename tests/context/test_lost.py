@@ -1,10 +1,11 @@
 """When an item of each kind counts as kept, and the order of the lost items."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from slicebase.context.lost import TABLE, CompactedTurns, Loss, headline, judge, tally
 from slicebase.context.lost_phrases import LOST_KINDS, LostKind
-from slicebase.context.lost_prompt import for_prompt
 from slicebase.context.lost_weights import WEIGHTS
 from slicebase.graph.turn import Part
 from tests.context.transcripts import Transcript
@@ -12,7 +13,8 @@ from tests.context.transcripts import Transcript
 
 def judged(script: Transcript, summary: str) -> Loss:
     before = tuple(script.turns)
-    return judge(CompactedTurns(before, (script.summary(summary),)))
+    (loss,) = judge([CompactedTurns(before, (script.summary(summary),))]).losses
+    return loss
 
 
 def one_of_each() -> Transcript:
@@ -79,6 +81,7 @@ def test_each_further_command_of_one_sort_counts_less() -> None:
 def test_what_is_done_is_neither_lost_nor_counted() -> None:
     script = Transcript()
     script.user("Rename the folder tests.")
+    script.say("Renamed the folder.")
     script.user("Add a test for the reader.")
     loss = judged(script, "nothing")
     assert [each.text for each in loss.items] == ["Add a test for the reader."]
@@ -104,7 +107,7 @@ def test_the_headline_counts_every_kind_that_occurs() -> None:
 
 def test_a_summary_that_contains_everything_lost_nothing() -> None:
     loss = judged(one_of_each(), "\n\n".join(KEPT.values()))
-    assert loss.items == []
+    assert not loss.items
     assert headline(tally([loss])).endswith("nothing was lost")
 
 
@@ -112,7 +115,7 @@ def test_an_encrypted_summary_is_not_readable_and_keeps_nothing() -> None:
     script = one_of_each()
     before = tuple(script.turns)
     sealed = script.add("system", Part("pointer", uri="sha256:0", summary=True))
-    loss = judge(CompactedTurns(before, (sealed,)))
+    (loss,) = judge([CompactedTurns(before, (sealed,))]).losses
     assert not loss.readable
     assert all(not each.kept for each in tally([loss]))
 
@@ -126,34 +129,102 @@ def test_every_kind_has_a_row_in_the_table() -> None:
     assert set(TABLE) == set(LOST_KINDS)
 
 
-# For a prompt
+# Several compactions
 
 
-def test_what_a_prompt_asks_for_comes_first_less_what_the_summary_says() -> None:
-    script = one_of_each()
-    script.run("grep -n flag shop/flags.py", "12: the discount flag is off by default")
-    before = list(script.turns)
-    loss = judged(script, "We round once per order.")
-    found = for_prompt("who holds the guess_limit locks?", before, "We round once per order.", loss.judged, 20)
-    assert found[0].text == "The locks of `guess_limit` are held for 460 ms."
-    found = for_prompt("turn the discount flag on by default", before, "We round once per order.", loss.judged, 20)
-    assert "12: the discount flag is off by default" in [each.text for each in found[:3]]
-    found = for_prompt("round once per order", before, "We round once per order.", loss.judged, 20)
-    assert all("round once" not in each.text for each in found)
+def texts(script: Transcript, *, after: int = 0) -> set[str]:
+    """Returns what is lost of a transcript; the last turns are those after the newest compaction."""
+    since = script.turns[len(script.turns) - after :]
+    return {each.text for each in judge(script.compactions(), since).items}
 
 
-def test_a_prompt_without_content_words_leaves_the_order_to_the_scores() -> None:
-    script = one_of_each()
-    before = list(script.turns)
-    loss = judged(script, "nothing")
-    found = for_prompt("yes, do it", before, "nothing", loss.judged, 20)
-    assert [each.item for each in found] == sorted(loss.items, key=lambda each: -each.score)
+REQUESTS = {
+    "Send the newsletter to all customers.": "The newsletter was sent to all customers.",
+    "Make sure to delete the table customers_old.": "Done, the table customers_old is deleted.",
+    "Undo the migration 0042.": "Undone: migration 0042 is rolled back.",
+    "Revert the last commit and push it.": "I reverted the last commit and pushed it.",
+    "Please rename the folder tests.": "Renamed.",
+    "the total on the invoice is wrong": "Fixed the total of the invoice.",
+}
 
 
-def test_a_request_that_was_fulfilled_is_not_brought_back_by_a_prompt() -> None:
+@given(
+    st.lists(st.tuples(st.sampled_from(sorted(REQUESTS)), st.integers(0, 3), st.booleans()), min_size=1, max_size=5),
+    st.booleans(),
+)
+def test_a_request_that_was_reported_is_in_no_result_however_often_the_session_was_compacted(
+    story: list[tuple[str, int, bool]], goes_on: bool
+) -> None:
+    """A compaction comes before the work, in the middle of it, after its report, or never."""
     script = Transcript()
-    script.user("Check that checkout is not slower than before.")
-    script.user("Rename the folder tests.")
-    before = list(script.turns)
-    found = for_prompt("is checkout slower than before?", before, "nothing", judged(script, "nothing").judged, 20)
-    assert [each.text for each in found] == ["Rename the folder tests."]
+    for request, compacted, is_run in story:
+        script.user(request)
+        if compacted == 0:
+            script.summary("They talked.")
+        if is_run:
+            script.run("make all", "ok")
+        if compacted == 1:
+            script.summary("They talked.")
+        script.say(REQUESTS[request])
+        if compacted == 2:
+            script.summary("They talked.")
+    if not script.compactions() or not goes_on:
+        script.summary("They talked.")
+    last = max(number for number, turn in enumerate(script.turns) if turn.parts[0].summary)
+    assert not texts(script, after=len(script.turns) - last - 1) & set(REQUESTS)
+
+
+def test_what_was_done_after_a_compaction_is_over_and_what_any_later_summary_mentions_is_kept() -> None:
+    script = Transcript()
+    script.user("Send the newsletter to all customers.")
+    script.say("I look at the list first.")
+    script.summary("They talked.")
+    assert "Send the newsletter to all customers." in texts(script)
+    script.user("Write the changelog for version 2.")
+    script.run("python list.py", "12 customers")
+    script.summary("The user wants the newsletter sent to all customers.")
+    script.user("Tag the release of version 2.")
+    script.run("python list.py", "12 customers")
+    script.summary("They tagged.")
+    assert "Send the newsletter to all customers." not in texts(script)
+
+
+def test_a_rule_is_lost_if_the_newest_summary_does_not_have_it_and_belongs_to_the_compaction_that_lost_it() -> None:
+    script = Transcript()
+    script.user("Never edit migration 0007 by hand.")
+    script.say("The importer reads `old.csv` in 460 ms.")
+    script.summary("Migration 0007 is never edited by hand.")
+    script.user("Look at the reader.")
+    script.say("The reader is a type alias of `Base`.")
+    script.summary("They talked.")
+    first, second = judge(script.compactions()).losses
+    assert [each.text for each in first.items] == ["The importer reads `old.csv` in 460 ms."]
+    assert "Never edit migration 0007 by hand." in {each.text for each in second.items}
+
+
+def test_a_command_that_is_run_again_after_a_compaction_was_lost_in_both() -> None:
+    script = Transcript()
+    for _ in range(2):
+        script.run("make test", "ok")
+        script.summary("They talked.")
+    judged = judge(script.compactions())
+    assert [[each.text for each in loss.items] for loss in judged.losses] == [["make test"], ["make test"]]
+    assert [each.text for each in judged.items] == ["make test"]
+
+
+# Windows of words
+
+
+@given(st.lists(st.sampled_from([" ", "\n", "\n\n", "\n- "]), min_size=12, max_size=12))
+def test_what_is_kept_does_not_depend_on_how_a_summary_is_divided_into_lines(breaks: list[str]) -> None:
+    words = ["Rounding", "happens", "once", "per", "order", "and", "guess_limit", "holds", "locks", "460", "ms", "."]
+    said = "".join(word + space for word, space in zip(words, breaks, strict=True))
+    kept = {each.kind: each.kept for each in tally([judged(one_of_each(), said)])}
+    assert (kept["decision"], kept["finding"]) == (1, 1)
+
+
+def test_words_that_are_far_apart_in_one_line_keep_nothing() -> None:
+    filler = " ".join(f"The word{number} was discussed." for number in range(40))
+    said = f"Rounding is done. {filler} Once more: orders. {filler} Locks are held. {filler} There is a guess_limit."
+    kept = {each.kind: each.kept for each in tally([judged(one_of_each(), said)])}
+    assert (kept["decision"], kept["finding"]) == (0, 0)

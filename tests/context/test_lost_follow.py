@@ -1,48 +1,159 @@
-"""What becomes of an item before the compaction: done, resolved, overturned, gone, or still open."""
+"""What becomes of an item before the compaction: done, resolved, revised, rejected, overturned, gone, or still open."""
+
+import pytest
 
 from slicebase.context.lost_follow import items
+from slicebase.context.lost_items import ItemState
 from tests.context.transcripts import Transcript
 
 
-def states(script: Transcript) -> dict[str, str]:
-    return {item.text: item.state for item in items(script.turns)}
+def states(script: Transcript, *kinds: str) -> dict[str, ItemState]:
+    return {item.text: item.state for item in items(script.turns) if not kinds or item.kind in kinds}
 
 
-def test_a_request_is_done_when_the_next_one_comes_and_a_rule_stays_in_force() -> None:
+# Requests
+
+
+def test_a_request_is_done_when_it_is_answered_and_a_rule_stays_in_force() -> None:
     script = Transcript()
     script.user("Rename the folder tests.")
+    script.say("Renamed it.")
     script.user("Never push to the main branch.")
+    script.say("Understood.")
     script.user("Add a test for the reader.")
-    assert states(script) == {
+    assert states(script, "instruction") == {
         "Rename the folder tests.": "done",
         "Never push to the main branch.": "standing",
         "Add a test for the reader.": "open",
     }
 
 
+@pytest.mark.parametrize(
+    ("answer", "state"),
+    [
+        ("The changelog is written in CHANGES.md.", "done"),
+        ("Done.", "done"),
+        ("Let me look at the history first.", "open"),
+        ("I could not write the release notes, the folder is read-only.", "open"),
+        ("Should I write the release notes for version 2 or 3?", "open"),
+        (None, "open"),
+    ],
+)
+def test_the_last_request_is_open_only_if_its_answer_does_not_report_it(answer: str | None, state: str) -> None:
+    script = Transcript()
+    script.user("thanks! now write release notes")
+    script.run("git log", "a")
+    if answer:
+        script.say(answer)
+    assert states(script, "instruction")["thanks! now write release notes"] == state
+
+
+def test_an_interrupted_request_stays_open_unless_the_user_goes_on_with_it() -> None:
+    script = Transcript()
+    script.user("Add a CSV export to the invoices page.")
+    script.call("Read", {"file_path": "/a.py"}, "x")
+    script.interrupt()
+    script.user("which python do we use here?")
+    script.say("Python 3.12 is used.")
+    assert states(script, "instruction")["Add a CSV export to the invoices page."] == "interrupted"
+    script.say("I added the CSV export to the invoices page.")
+    assert states(script, "instruction")["Add a CSV export to the invoices page."] == "done"
+    script = Transcript()
+    script.user("Add a CSV export to the invoices page.")
+    script.interrupt()
+    script.user("no, wait. go on")
+    script.say("The export is in place.")
+    assert states(script, "instruction")["Add a CSV export to the invoices page."] == "done"
+
+
+def test_a_rule_for_some_time_ends_when_the_user_orders_what_it_forbids() -> None:
+    script = Transcript()
+    script.user("Don't commit yet.")
+    script.say("OK.")
+    script.user("Now commit everything.")
+    assert states(script)["Don't commit yet."] == "revised"
+
+
+@pytest.mark.parametrize(
+    "text", ["Bitte benutze niemals force push auf main.", "不要直接推送到 main 分支，必须先创建 PR。"]
+)
+def test_what_the_user_says_in_another_language_is_neither_done_nor_a_rule(text: str) -> None:
+    script = Transcript()
+    script.user(text)
+    script.say("OK.")
+    script.user("Go on.")
+    script.say("Done.")
+    assert states(script, "instruction")[text] == "unknown"
+
+
+# Errors
+
+
 def test_an_error_is_resolved_when_the_same_is_done_again_with_success() -> None:
     script = Transcript()
-    script.call("Edit", {"file_path": "/a.py"}, "the old text occurs twice", error=True)
-    script.call("Edit", {"file_path": "/b.py"}, "the old text occurs never", error=True)
-    script.call("Edit", {"file_path": "/a.py"}, "updated")
-    script.run("pytest -q", "FAILED t.py::test_a - AssertionError: 1 != 2\n1 failed, 2 passed in 0.1s")
-    script.run("pytest -q", "3 passed in 0.1s")
-    found = {item.text: item.state for item in items(script.turns) if item.kind == "error"}
-    assert found == {
-        "the old text occurs twice": "resolved",
-        "the old text occurs never": "open",
-        "FAILED t.py::test_a - AssertionError: 1 != 2": "resolved",
+    script.run("pytest -q tests/a.py", "FAILED t.py::test_a - AssertionError: 1 != 2\n1 failed, 2 passed in 0.1s")
+    script.run("custom-tool 7", "fatal: the tool has no input", error=True)
+    script.run("make test", "3 passed in 0.1s")
+    assert states(script, "error") == {
+        "FAILED t.py::test_a - AssertionError: 1 != 2": "resolved",  # all tests pass
+        "fatal: the tool has no input": "open",
     }
+    script.run("custom-tool 7", "ok")
+    assert set(states(script, "error").values()) == {"resolved"}
 
 
-def test_a_conclusion_that_the_user_contradicts_and_the_assistant_takes_back_is_overturned() -> None:
+# Statements
+
+
+CAUSE = "The root cause is the N+1 query in `CartView.items()`: 340 queries for each page."
+
+
+@pytest.mark.parametrize(
+    ("prompt", "reply", "state"),
+    [
+        ("That is not the cause, we removed CartView.", "I see, then it is `MobileCart`.", "overturned"),
+        ("why?", "The query of `CartView.items()` was not the cause, I was wrong.", "overturned"),
+        ("but can you also check the mobile page?", "Good question! It uses `MobileCart`.", "standing"),
+        ("no, look at the invoices first", "You're right. They use `Invoice`.", "standing"),
+        ("ok", "Fine.", "standing"),
+    ],
+)
+def test_a_statement_is_overturned_only_by_what_is_about_it(prompt: str, reply: str, state: str) -> None:
     script = Transcript()
-    script.say("The collector deletes the index of the second worktree.")
-    script.user("no, the hook is seen there, it doesn't mean the hook caused it")
-    script.say("You're right, the collector was only the first place that reads the index.")
-    found = states(script)
-    assert found["The collector deletes the index of the second worktree."] == "overturned"
-    assert list(found.values()).count("overturned") == 1
+    script.say(CAUSE)
+    script.user(prompt)
+    script.say(reply)
+    assert states(script, "finding")[CAUSE] == state
+
+
+def test_a_problem_is_resolved_when_a_later_message_reports_it_as_fixed() -> None:
+    script = Transcript()
+    script.say("Bug: `parse_price()` truncates cents because it uses int().")
+    script.say("Bug: `parse_date()` ignores the time zone of the shop.")
+    script.user("fix the first one")
+    script.say("Fixed `parse_price()`: it uses Decimal and no cents are truncated.")
+    found = states(script, "finding")
+    assert found["Bug: `parse_price()` truncates cents because it uses int()."] == "resolved"
+    assert found["Bug: `parse_date()` ignores the time zone of the shop."] == "open"
+
+
+def test_a_decision_is_revised_by_another_number_of_the_same_or_by_what_replaces_it() -> None:
+    script = Transcript()
+    script.say("We decided to use three partitions for `orders_queue`.")
+    script.say("Let's use Redis for the session store.")
+    script.say("We decided to keep two workers for `mail_queue`.")
+    script.user("five partitions please, three are too few")
+    script.say("The `orders_queue` has five partitions now.")
+    script.say("Let's use Postgres for the session store instead of Redis.")
+    assert list(states(script, "decision").values()) == ["revised", "revised", "standing", "standing"]
+
+
+def test_a_task_that_the_user_refuses_is_rejected() -> None:
+    script = Transcript()
+    script.say("Next step: write the docs of the queue.")
+    script.say("Next step: add a test for the cart.")
+    script.user("we won't do the docs of the queue")
+    assert list(states(script, "task").values()) == ["rejected", "open"]
 
 
 def test_a_task_is_done_when_a_later_message_reports_it_and_an_offer_when_it_is_answered() -> None:
@@ -52,13 +163,49 @@ def test_a_task_is_done_when_a_later_message_reports_it_and_an_offer_when_it_is_
     script.user("yes, write them now")
     script.say("Added a job that expires old discount codes.")
     script.say("The notes still need to mention the header.")
-    found = {item.text: item.state for item in items(script.turns) if item.kind == "task"}
-    assert list(found.values()) == ["done", "done", "open"]
+    assert list(states(script, "task").values()) == ["done", "done", "open"]
 
 
-def test_a_file_that_was_removed_later_is_gone() -> None:
+def test_a_task_of_a_list_is_done_when_a_list_after_the_compaction_says_so() -> None:
+    script, after = Transcript(), Transcript()
+    script.call(
+        "TodoWrite", {"todos": [{"content": "Tag it", "status": "pending"}, {"content": "Ship", "status": "pending"}]}
+    )
+    script.call("TaskCreate", {"subject": "Write the notes"}, "Task #1 created successfully: Write the notes")
+    assert {item.state for item in items(script.turns)} == {"open"}
+    after.call(
+        "TodoWrite", {"todos": [{"content": "Tag it", "status": "completed"}, {"content": "Ship", "status": "pending"}]}
+    )
+    found = {item.text: item.state for item in items(script.turns, after.turns)}
+    assert (found["Tag it"], found["Ship"]) == ("done", "open")
+
+
+# Artefacts
+
+
+@pytest.mark.parametrize(
+    ("command", "output"),
+    [
+        ("rm -f /repo/gen/a.md", ""),
+        ("cd /repo && rm gen/a.md", ""),
+        ("rm -rf gen", ""),
+        ("mv gen/a.md gen/c.md", ""),
+        ("git clean -fd", "Removing gen/a.md"),
+        ("rm gen/*.md", ""),
+    ],
+)
+def test_a_file_that_was_removed_later_is_gone(command: str, output: str) -> None:
     script = Transcript()
-    script.call("Write", {"file_path": "/repo/a.md", "content": "x"}, "created")
+    script.call("Write", {"file_path": "/repo/gen/a.md", "content": "x"}, "created")
     script.call("Write", {"file_path": "/repo/b.md", "content": "x"}, "created")
-    script.run("rm -f /repo/a.md")
-    assert states(script) == {"/repo/a.md": "gone", "/repo/b.md": "standing"}
+    script.run("rm /repo/b.md.bak old/b.md", "")
+    script.run(command, output)
+    assert states(script, "artefact") == {"/repo/gen/a.md": "gone", "/repo/b.md": "standing"}
+
+
+def test_a_branch_that_was_deleted_and_a_pull_request_that_was_closed_are_gone() -> None:
+    script = Transcript()
+    script.run("git checkout -b fix/cart", "Switched to a new branch 'fix/cart'")
+    script.run("gh pr create --title x", "https://github.com/acme/shop/pull/17")
+    script.run("gh pr close 17 && git branch -D fix/cart", "Deleted branch fix/cart")
+    assert set(states(script, "artefact").values()) == {"gone"}

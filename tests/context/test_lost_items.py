@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from slicebase.context.lost_follow import items
 from slicebase.context.lost_items import TranscriptItem
 from slicebase.context.lost_phrases import LostKind
-from slicebase.graph.turn import Part, turn_text
+from slicebase.graph.contents import readable_text
+from slicebase.graph.turn import Part
 from tests.context.transcripts import Transcript
 
 
@@ -37,23 +38,50 @@ def test_a_decision_has_its_speaker() -> None:
     assert [mark for _, mark in texts_and_marks(script, "decision")] == ["by the user", "by the assistant"]
 
 
-def test_the_noun_decision_is_no_decision() -> None:
-    assert not said("Good, there are lots of decisions in these notes.", "decision")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Good, there are lots of decisions in these notes.",
+        "It crashes with a null pointer rather than returning an error.",
+        "The log says 'agreed to terms' for every user in `signup_flow`.",
+        "The out of scope variable `tmp_total` is a compiler error.",
+        "`git merge` went with the fast-forward strategy in `repo_sync`.",
+    ],
+)
+def test_a_statement_that_reports_is_no_decision(text: str) -> None:
+    assert not said(text, "decision")
 
 
-def test_an_answer_that_the_user_chose_and_a_plan_that_was_approved_are_decisions() -> None:
+def test_an_answer_that_the_user_chose_is_a_decision_and_the_steps_of_an_approved_plan_are_tasks() -> None:
     script = Transcript()
     script.call("AskUserQuestion", {"questions": []}, 'User has answered: "Which database?"="SQLite"')
-    script.call("ExitPlanMode", {"plan": "x"}, "User has approved exiting plan mode. You can now proceed.")
-    assert [mark for _, mark in texts_and_marks(script, "decision")] == ["by the user", "approved"]
+    plan = "# Plan\nWe change how the file is read here.\n\n1. Read the file once\n2. Pass the reader on to `open_all`"
+    script.call("ExitPlanMode", {"plan": plan}, "User has approved exiting plan mode. You can now proceed.")
+    assert [mark for _, mark in texts_and_marks(script, "decision")] == ["by the user"]
+    assert [mark for _, mark in texts_and_marks(script, "task")] == ["planned"]
 
 
 @pytest.mark.parametrize(
     ("text", "marks"),
     [
         ("Never push to the main branch.", ["rule"]),
-        ("It must work on Windows, so make sure that paths are portable.", ["rule"]),
+        ("Always run the linter before you commit.", ["rule"]),
+        ("Please use tabs in every file.", ["rule"]),
+        ("You must not touch the legacy folder.", ["rule"]),
+        ("From now on, sign your commits.", ["rule"]),
+        ("Fix the reader, and never push to main.", ["asked", "rule"]),
+        ("Make sure to delete the table customers_old.", ["asked"]),
+        ("Undo the migration 0042.", ["asked"]),
+        ("Revert the last commit and push it.", ["asked"]),
+        ("The tests should be green but test_price fails.", ["asked"]),
+        ("Don't forget the tests of the reader.", ["told"]),
+        ("Use tabs but don't touch the tests.", ["rule"]),
+        ("Also, just never push to main.", ["rule"]),
+        ("Never push.", ["rule"]),
         ("That call always returns 0 for me", ["told"]),
+        ("It also always seems to be the same hash.", ["told"]),
+        ("Can you review how we add files but don't change the tree.", ["asked"]),
+        ("Why do we never update the cache?", ["asked"]),
         ("Rename the folder tests.", ["asked"]),
         ("Does the importer read zips?", ["asked"]),
         ("Actually, the port is 2222.", ["correction"]),
@@ -107,8 +135,8 @@ def test_hidden_text_and_text_of_the_client_is_ignored() -> None:
 
 def test_a_repeated_statement_counts_once_and_the_first_is_kept() -> None:
     script = Transcript()
-    first = script.user("Please check everything again.")
-    script.user("please check everything  again.")
+    first = script.user("Never push to the main branch.")
+    script.user("never push to the main  branch.")
     assert [(item.turn, item.times) for item in found(script, "instruction")] == [(first.id, 2)]
 
 
@@ -191,7 +219,14 @@ def test_the_line_that_says_what_went_wrong(output: str, line: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "output", ["", "<tool_use_error>File has not been read yet.</tool_use_error>", "Sibling tool call errored"]
+    "output",
+    [
+        "",
+        "<tool_use_error>File has not been read yet.</tool_use_error>",
+        "Sibling tool call errored",
+        "Error: String to replace not found in file.",
+        "Some message that no list has, of a tool of the client",
+    ],
 )
 def test_messages_of_the_client_and_empty_texts_are_no_errors(output: str) -> None:
     script = Transcript()
@@ -199,27 +234,35 @@ def test_messages_of_the_client_and_empty_texts_are_no_errors(output: str) -> No
     assert not found(script, "error")
 
 
-def test_artefacts_are_branches_commits_urls_ids_and_created_files() -> None:
+def test_artefacts_are_branches_commits_urls_and_created_files() -> None:
     script = Transcript()
     script.run("git checkout -b fix/reader", "Switched to a new branch 'fix/reader'")
     script.run("git commit -m x", "[fix/reader 0a1b2c3] Read once\n 1 file changed")
     script.call("Write", {"file_path": "/repo/docs/plan.md", "content": "x"}, "File created successfully at: x")
     script.call("Edit", {"file_path": "/repo/a.py"}, "updated")
-    script.say("Opened https://example.net/team/repo/pull/17. The comment has the id: 2756673985.")
+    script.say("Opened https://example.net/team/repo/pull/17.")
     assert {item.mark: item.quotes[0] for item in found(script, "artefact")} == {
         "branch": "fix/reader",
         "commit": "0a1b2c3",
         "file": "plan.md",
         "pull request or issue": "https://example.net/team/repo/pull/17",
-        "id": "2756673985",
     }
+
+
+def test_a_created_file_is_its_name_and_a_command_is_its_text() -> None:
+    script = Transcript()
+    script.call("Write", {"file_path": "/repo/a.py", "content": 'x = "1"\n' * 50}, "File created successfully")
+    script.run('go test -run "TestA|TestB" ./... 2>&1', "ok")
+    texts = {turn.id: readable_text(turn.parts) for turn in script.turns}
+    spans = {item.kind: texts[item.turn][item.start : item.end] for item in items(script.turns)}
+    assert spans == {"artefact": "/repo/a.py", "command": 'go test -run "TestA|TestB" ./... 2>&1'}
 
 
 def test_every_item_names_a_span_of_its_turn() -> None:
     script = Transcript()
     script.add("assistant", Part("text", text="Right."), Part("text", text="We decided to use two words."))
     script.run("make build", "Exit code 2\nfatal: no rule\nbye", error=True)
-    texts = {turn.id: turn_text(turn.parts) for turn in script.turns}
+    texts = {turn.id: readable_text(turn.parts) for turn in script.turns}
     spans = {item.kind: texts[item.turn][item.start : item.end] for item in items(script.turns)}
     assert spans["decision"] == "We decided to use two words."
     assert spans["error"] == "fatal: no rule"
@@ -248,5 +291,5 @@ def test_calls_with_any_arguments_are_read_and_every_item_has_its_turn(calls: li
     script = Transcript()
     for name, arguments, error in calls:
         script.call(name, arguments, "Error: no", error=error)
-    texts = {turn.id: turn_text(turn.parts) for turn in script.turns}
+    texts = {turn.id: readable_text(turn.parts) for turn in script.turns}
     assert all(0 <= item.start <= item.end <= len(texts[item.turn]) for item in items(script.turns))

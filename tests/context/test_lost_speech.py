@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slicebase.context.lost_points import MOST, points, without_narration
-from slicebase.context.lost_speech import CLIENT_PROMPT, blocks, is_client_result, is_pasted
+from slicebase.context.lost_speech import blocks, is_client_result, is_other_language, is_pasted, said_by_user, typed
 
 REPORT = """## Review
 
@@ -66,12 +66,13 @@ def test_a_long_paragraph_is_divided_at_its_sentences() -> None:
         ("Now let me check what the reader does here, line by line:", None),
         ("Good. The reader is a type alias. Let me change it.", "The reader is a type alias."),
         ("Reading stops at 10 lines.", "Reading stops at 10 lines."),
+        ("Now let me also check the rest to make sure I don't miss any.", None),
+        ("**1. Weak coverage** of the reader.", "**1. Weak coverage** of the reader."),
     ],
 )
 def test_what_only_announces_the_next_step_is_cut_off(text: str, told: str | None) -> None:
-    (point,) = points(text)
-    found = without_narration(point, text)
-    assert (found.text if found else None) == told
+    found = [without_narration(point, text) for point in points(text)]
+    assert [point.text for point in found if point] == ([told] if told else [])
 
 
 @pytest.mark.parametrize(
@@ -95,7 +96,54 @@ def test_logs_code_and_quotations_are_pasted(text: str, pasted: bool) -> None:
     ["<command-name>/compact</command-name>", "[Request interrupted by user]", "Base directory for this skill: /x"],
 )
 def test_messages_of_the_client_are_no_prompts(text: str) -> None:
-    assert CLIENT_PROMPT.match(text)
+    assert not said_by_user(text).strip()
+
+
+def test_the_words_that_the_user_gave_to_a_command_of_the_client_are_the_users() -> None:
+    text = "<command-name>/fix</command-name><command-args>never touch a.py</command-args>"
+    assert said_by_user(text).strip() == "never touch a.py"
+    assert said_by_user(text).index("never") == text.index("never")
+    assert not said_by_user(text.replace("/fix", "/compact")).strip()
+
+
+@pytest.mark.parametrize(
+    ("text", "own"),
+    [
+        ("fix this review comment:\n\nThe handler must always return the error.", ["fix this review comment:"]),
+        (
+            "Here is what CI printed:\n\nAlways run composer install with --no-dev\n\nPlease look at it.",
+            ["Here is what CI printed:", "Please look at it."],
+        ),
+        (
+            "1. Must have 2FA\n2. Never cache tokens\n\nthat is an old list, ignore it",
+            ["that is an old list, ignore it"],
+        ),
+        ("- never log card numbers\n- tax must be shown", ["- never log card numbers", "- tax must be shown"]),
+        ("it fails:\n```\nnever do x\n```\nfix it", ["it fails:", "fix it"]),
+    ],
+)
+def test_what_was_copied_in_is_told_apart_block_by_block(text: str, own: list[str]) -> None:
+    assert [line.strip() for line in typed(text).splitlines() if line.strip()] == own
+    assert len(typed(text)) == len(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "other"),
+    [
+        ("Bitte niemals direkt auf main pushen", True),
+        ("Никогда не пушь напрямую", True),
+        ("mainに直接プッシュしないでください", True),
+        ("Never push to main", False),
+        ("rename tests", False),
+        ("Ich will, dass wir niemals auf main pushen", True),
+        ("N'utilise jamais force push, toujours une branche", True),
+        ("https://example.com/pull/2", False),
+        ("Missing field causes lost per-file tracking", False),
+        ("use `für` as the key of the table", False),
+    ],
+)
+def test_what_is_not_in_english_is_known(text: str, other: bool) -> None:
+    assert is_other_language(text) is other
 
 
 @pytest.mark.parametrize(

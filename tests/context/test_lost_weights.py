@@ -1,9 +1,11 @@
 """The weights of lost items: how they are learned, and what the reviewed data may contain."""
 
-from bench._lost_labels import Label
+import pytest
+
 from slicebase.context.lost_phrases import LOST_KINDS
 from slicebase.context.lost_weights import WEIGHTS
-from tools.lost_weights import Labelled, weights_from
+from tools.lost_labels import LABELLED, Label
+from tools.lost_weights import WRITTEN, Labelled, learned, weights_from
 
 
 def labelled(worth: int, in_summary: str = "no", **features: float) -> Labelled:
@@ -24,3 +26,8 @@ def test_what_labels_prefer_gets_a_higher_weight_and_the_same_labels_give_the_sa
 def test_every_kind_has_a_weight_and_none_decides_alone() -> None:
     assert set(LOST_KINDS) <= set(WEIGHTS)
     assert all(abs(weight) < 3 for weight in WEIGHTS.values())
+
+
+@pytest.mark.skipif(not LABELLED.is_dir(), reason="../shared/data is not here")
+def test_the_reviewed_weights_are_those_that_the_labels_teach() -> None:
+    assert learned() == WRITTEN.read_text()

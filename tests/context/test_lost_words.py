@@ -1,12 +1,22 @@
 """Sentences with their places, and finding them in a text with other wording."""
 
+from collections import UserDict
+from collections.abc import KeysView
 from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slicebase.context.lost_words import Passages, content_stems, names, says, sentences
+from slicebase.context.lost_words import (
+    Passages,
+    StatementIndex,
+    content_stems,
+    content_weights,
+    names,
+    says,
+    sentences,
+)
 
 
 def texts(text: str) -> list[str]:
@@ -61,7 +71,7 @@ def test_a_statement_is_covered_by_its_words_names_and_figures(statement: str, l
 
 
 def test_a_statement_is_not_covered_by_words_that_are_far_apart() -> None:
-    far = Passages("Retries are slow.\n" + "Something else is said.\n" * 5 + "It stops after seconds.")
+    far = Passages("Retries are slow.\n" + "Something else is said.\n" * 20 + "It stops after seconds.")
     assert far.coverage("Retries stop after seconds") < 0.8
 
 
@@ -87,3 +97,26 @@ def test_names_are_identifiers_paths_and_hashes() -> None:
 )
 def test_a_quotation_is_a_complete_name_and_a_plain_word_only_in_backticks(literal: str, quoted: bool) -> None:
     assert SUMMARY.quote([literal]) is quoted
+
+
+class Counted(UserDict[str, int]):
+    """A statement that counts how often it is compared with another one."""
+
+    looks = 0
+
+    def keys(self) -> KeysView[str]:
+        Counted.looks += 1
+        return super().keys()
+
+
+def test_a_statement_is_compared_with_a_bounded_number_of_others() -> None:
+    """The time of all comparisons was the square of the number of statements."""
+    looks = []
+    for size in (300, 1200):
+        said = [Counted(content_weights(f"The limit of the basket is checked twice, case {at}")) for at in range(size)]
+        index = StatementIndex(said)
+        Counted.looks = 0
+        for at in range(0, size, 30):
+            assert at in index.like(said[at], 0.6, at)
+        looks.append(Counted.looks / len(range(0, size, 30)))
+    assert looks[1] <= looks[0] * 1.5

@@ -49,3 +49,22 @@ def test_a_question_is_the_same_in_other_order() -> None:
     before.say("Which database do we use for the discount counts?")
     after.say("For the discount counts, which database do we use?")
     assert len(repeated(before.turns, "", after.turns)) == 1
+
+
+def test_what_was_not_paid_for_the_loss_does_not_count() -> None:
+    before, after = Transcript(), Transcript()
+    for path in ("/repo/edited.py", "/repo/failed.py", "/repo/patched.py", "/repo/twice.py"):
+        before.call("Read", {"file_path": path}, "x" * 30)
+    before.call("Grep", {"pattern": "def total", "path": "/repo/src"}, "x")
+    before.run("sed -i s/a/b/ /repo/inline.py")
+    after.call("Edit", {"file_path": "/repo/edited.py"}, "updated")
+    after.call("Read", {"file_path": "/repo/edited.py"}, "x")  # to see its own change
+    after.call("Read", {"file_path": "/repo/failed.py"}, "no such file", error=True)
+    after.call("Read", {"file_path": "/repo/patched.py"}, "x")
+    after.call("apply_patch", "*** Begin Patch\n*** Update File: patched.py\n@@\n*** End Patch", "ok")
+    after.call("Grep", {"pattern": "def total", "path": "/repo/tests"}, "x")  # another folder
+    after.run("sed -i s/b/c/ /repo/inline.py")
+    for _ in range(3):
+        after.call("Read", {"file_path": "/repo/twice.py"}, "x" * 30)
+    found = repeated(before.turns, "", after.turns)
+    assert [(each.first.what, each.tokens) for each in found] == [("/repo/twice.py", 10)]

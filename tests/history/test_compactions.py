@@ -14,7 +14,7 @@ def summary(of: int, parent: int, session: str = "s") -> Turn:
 
 
 def before(truth: Truth, session: str = "s") -> list[list[str]]:
-    return [[each.id for each in found.before] for found in compactions(truth, session)]
+    return [[each.id for each in found.before] for found in compactions(truth, session).compactions]
 
 
 def test_each_compaction_reaches_back_to_the_previous_one(truth: Truth) -> None:
@@ -41,7 +41,7 @@ def test_calls_and_results_beside_the_path_count(truth: Truth) -> None:
 
 def test_summaries_that_follow_one_another_are_one(truth: Truth) -> None:
     store(truth, [node(0, None), summary(1, 0), summary(2, 1), node(3, 2)])
-    (found,) = compactions(truth, "s")
+    (found,) = compactions(truth, "s").compactions
     assert [each.id for each in found.summary] == ids(1, 2)
     assert [each.id for each in found.before] == ids(0)
 
@@ -66,7 +66,7 @@ def test_the_session_that_was_compacted_last_comes_first(truth: Truth) -> None:
 def test_a_purged_turn_is_empty(truth: Truth) -> None:
     store(truth, [node(0, None), node(1, 0), summary(2, 1)])
     purge_text(truth, "session:s", truth.turns.get(name(1)).record.content_hash)
-    (found,) = compactions(truth, "s")
+    (found,) = compactions(truth, "s").compactions
     assert [bool(each.parts) for each in found.before] == [True, False]
 
 

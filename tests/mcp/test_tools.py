@@ -203,11 +203,26 @@ def test_what_a_compaction_forgot_is_listed_in_pages_and_can_be_opened(agent: Ag
         base.import_([sample])
         known = base.lost()
     first = agent.result("lost", limit=3)
-    assert (first["session"], first["compactions"], first["next"]) == (known.session, len(known.compactions), 2)
-    assert first["total"] == sum(len(loss.items) for loss in known.compactions)
+    assert (first["session"], first["next"]) == (known.session, 2)
+    assert first["total"] == len(known.items)
     assert agent.result("recall", refs=[item["ref"] for item in first["lost"]])["pieces"]
     last = agent.result("lost", session=f"session:{first['session']}", limit=200)
     assert last["lost"][:3] == first["lost"]
+
+
+def test_what_a_compaction_forgot_is_ranked_for_a_prompt_rendered_with_citations_and_has_a_cost(agent: Agent) -> None:
+    with agent.environment.open() as base, as_file(files("slicebase") / "samples/long-session.jsonl") as sample:
+        base.import_([sample])
+    prompt = "write the migration for the staging tables"
+    ranked = agent.result("lost", prompt=prompt, limit=3)
+    assert any("Do not drop tables on staging" in item["text"] for item in ranked["lost"])
+    built = agent.result("lost", prompt=prompt, tokens=900)
+    assert "Do not drop tables on staging" in built["text"]
+    with agent.environment.open() as base:
+        assert base.replay(built["summary"].split()[-1]).text == built["text"]
+    cost = agent.result("lost", cost=True)
+    assert [item["text"] for item in cost["lost"]] == ["pytest -q tests/test_discount_model.py"]
+    assert agent.refusal("lost", cost=True, tokens=900) == "bad-arguments"
 
 
 # ---- run, why, verify

@@ -1,5 +1,6 @@
 """What a compaction kept and lost: the items of the turns before it are searched in its summary (docs/lost.md)."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
@@ -9,15 +10,18 @@ from slicebase.context.lost_items import TranscriptItem
 from slicebase.context.lost_phrases import LOST_KINDS, LostKind
 from slicebase.context.lost_score import ScoreBasis, contained, features, parts_of
 from slicebase.context.lost_weights import WEIGHTS
-from slicebase.context.lost_words import Passages, content_weights
+from slicebase.context.lost_words import Passages, StatementIndex, content_weights
 from slicebase.graph.turn import Turn, turn_text
 
-LOST_RULES: Final = "lost/2"
+LOST_RULES: Final = "lost/3"
 
 KEPT_SHARE: Final = 0.65  # the share of an item's content that a summary must have
-OVER: Final = frozenset({"done", "resolved", "overturned", "gone"})  # states of items that nobody needs
+OVER: Final = frozenset(
+    {"done", "resolved", "revised", "rejected", "overturned", "gone"}
+)  # states of items that nobody needs
 _CROWDED: Final = 250_000  # millionths that each further command or artefact of the same sort counts less
-_SAME: Final = 0.7  # of an item's content; one that says no more than a better one is not listed again
+_SAME: Final = 0.6  # of an item's content; one that says no more than a better one is not listed again
+_MARK: Final = re.compile(r"(?:conversation compacted|context compacted)?\W*", re.IGNORECASE)
 
 
 class CompactedTurns(NamedTuple):
@@ -56,6 +60,18 @@ TABLE: Final[Mapping[LostKind, KindNames]] = {
 }
 
 
+_UNKNOWN: Final = "Said by the user, not known whether done"  # the heading of what these rules cannot judge
+
+
+class DescribedItem(NamedTuple):
+    """An item, the numbers of the compactions that decided on it, whether a summary kept it, and its features."""
+
+    item: TranscriptItem
+    places: tuple[int, ...]
+    kept: bool
+    features: Mapping[str, float]
+
+
 class JudgedItem(NamedTuple):
     """An item, whether the summary kept it, and how much a continuing agent needs it."""
 
@@ -68,6 +84,19 @@ class JudgedItem(NamedTuple):
     def kind(self) -> LostKind:
         """What it is: an instruction, a decision, a finding and so on."""
         return self.item.kind
+
+    @property
+    def name(self) -> str:
+        """What it is, for readers: the name of its kind, its mark, and its state where that matters."""
+        states = {"interrupted": ", interrupted", "unknown": ", not known whether done"}
+        return f"{TABLE[self.kind].one}, {self.item.mark}{states.get(self.state, '')}"
+
+    @property
+    def heading(self) -> str:
+        """The heading that it stands under in a context. A request that is no rule is a task, if it is known."""
+        if self.state == "unknown":
+            return _UNKNOWN
+        return TABLE["task" if self.kind == "instruction" and self.item.can_be_done else self.kind].heading
 
     @property
     def text(self) -> str:
@@ -102,34 +131,93 @@ class KindTally(NamedTuple):
 
 
 class Loss(NamedTuple):
-    """The result for one compaction: every item with whether it was kept."""
+    """The result for one compaction: the items that it decided on and that still matter."""
 
     summary: Turn
     turns: int  # how many it removed
     readable: bool
     judged: tuple[JudgedItem, ...]
-
-    @property
-    def items(self) -> list[JudgedItem]:
-        """The lost items that still matter, the most needed first."""
-        return by_importance(self.judged)
+    items: tuple[JudgedItem, ...]  # those that are lost, the most needed first
 
     def __repr__(self) -> str:
         return f"Loss(summary='turn:{self.summary.id}', turns={self.turns}, items={len(self.items)})"
 
 
-def judge(compaction: CompactedTurns, weights: Mapping[str, float] = WEIGHTS) -> Loss:
-    """Returns which items of the removed turns the summary kept, each with its score."""
-    summary = Passages(compaction.said)
-    found = items(compaction.before)
-    around = ScoreBasis(compaction.before, summary, found)
-    judged = [_judged(item, around, weights) for item in found]
-    return Loss(compaction.summary[-1], len(compaction.before), compaction.readable, tuple(judged))
+class JudgedCompactions(NamedTuple):
+    """The result for the compactions of a session, oldest first, and what is lost in all of them."""
+
+    losses: list[Loss]
+    items: tuple[JudgedItem, ...]  # the most needed first
+    over: tuple[TranscriptItem, ...]  # what was done, resolved or taken back
 
 
-def _judged(item: TranscriptItem, around: ScoreBasis, weights: Mapping[str, float]) -> JudgedItem:
-    parts = parts_of(features(item, around), weights)
-    return JudgedItem(item, contained(item, around.summary) >= KEPT_SHARE, sum(parts.values()), parts)
+def judge(compactions: Sequence[CompactedTurns], after: Sequence[Turn] = ()) -> JudgedCompactions:
+    """Returns what the compactions of a session lost, as it is at the newest one.
+
+    Items are followed through all turns up to the newest compaction, requests and tasks through those `after` it, too.
+    What the newest summary contains is kept. What may be acted on is also kept if any later summary mentions it. All
+    else was lost in the compaction after which no summary has it.
+    """
+    return weigh(compactions, describe(compactions, after) if compactions else (), WEIGHTS)
+
+
+def weigh(
+    compactions: Sequence[CompactedTurns], described: Iterable[DescribedItem], weights: Mapping[str, float]
+) -> JudgedCompactions:
+    """Returns the result for items, with the scores that these weights give."""
+    needed, over = [], []
+    for each in described:
+        parts = parts_of(each.features, weights)
+        judged = JudgedItem(each.item, each.kept, sum(parts.values()), parts)
+        needed.append((each.places, judged)) if judged.needed else over.append(each.item)
+    losses = []
+    for number, compaction in enumerate(compactions):
+        own = [each for places, each in needed if number in places]
+        lost = tuple(by_importance(own))
+        kept = tuple(_each_once(each for each in own if each.kept))
+        removed = sum(not _is_mark(turn) for turn in compaction.before)
+        losses.append(Loss(compaction.summary[-1], removed, compaction.readable, (*kept, *lost), lost))
+    in_all = losses[0].items if len(losses) == 1 else tuple(by_importance(each for _, each in needed))
+    return JudgedCompactions(losses, in_all, tuple(over))
+
+
+def _is_mark(turn: Turn) -> bool:
+    """Returns whether a turn only marks a compaction: it says nothing to the model."""
+    return (
+        turn.role == "system"
+        and not any(part.summary for part in turn.parts)
+        and _MARK.fullmatch(turn_text(turn.parts).strip()) is not None
+    )
+
+
+def describe(compactions: Sequence[CompactedTurns], after: Sequence[Turn] = ()) -> list[DescribedItem]:
+    """Returns every item of the turns that compactions removed, also what is over, with its fate and its features."""
+    places: dict[str, int] = {}  # a turn that several compactions have, on branches, counts for the first
+    turns: list[Turn] = []
+    for number, compaction in enumerate(compactions):
+        new = [turn for turn in compaction.before if turn.id not in places]
+        places.update((turn.id, number) for turn in new)
+        turns += new
+    found = items(turns, after)
+    summaries = [Passages(compaction.said) for compaction in compactions]
+    around = ScoreBasis(turns, summaries[-1], found)
+    described = []
+    for item in found:
+        first = places[item.turn]
+        shares = [contained(item, summary) for summary in summaries[first:]]
+        place, kept = _fate(item, [share >= KEPT_SHARE for share in shares])
+        decided = [first + place]
+        if (origin := places.get(item.first, first)) < first and contained(item, summaries[origin]) < KEPT_SHARE:
+            decided.insert(0, origin)  # what was run again after a compaction was lost in that one, too
+        described.append(DescribedItem(item, tuple(decided), kept, features(item, around, shares[-1])))
+    return described
+
+
+def _fate(item: TranscriptItem, having: Sequence[bool]) -> tuple[int, bool]:
+    """Returns which of the summaries after an item decided on it, and whether it is kept."""
+    if any(having) and (having[-1] or item.can_be_done):
+        return having.index(True), True
+    return max((place + 1 for place, has in enumerate(having) if has), default=0), False
 
 
 def by_importance(judged: Iterable[JudgedItem]) -> list[JudgedItem]:
@@ -139,35 +227,35 @@ def by_importance(judged: Iterable[JudgedItem]) -> list[JudgedItem]:
     than the one before it: the tenth test run is not what a reader misses most.
     """
     lost = [each for each in judged if not each.kept and each.needed]
-    ranked = _each_once(sorted(lost, key=lambda each: (-each.score, -each.item.order, each.item.start)))
     seen: Counter[tuple[str, str]] = Counter()
     placed = []
-    for place, each in enumerate(ranked):
+    for place, each in enumerate(_each_once(lost)):
         sort = (each.kind, each.item.mark)
         placed.append((_CROWDED * seen[sort] - each.score, place, each))
         seen[sort] += each.kind in ("command", "artefact")
     return [each for _, _, each in sorted(placed, key=lambda place: place[:2])]
 
 
-def _each_once(ranked: Sequence[JudgedItem]) -> Iterator[JudgedItem]:
+def _each_once(judged: Iterable[JudgedItem]) -> Iterator[JudgedItem]:
+    """Yields items, the best first, without those that say no more than a better one. Only a rule repeats a rule."""
     commands: set[str] = set()
-    said: list[frozenset[str]] = []
-    for each in ranked:
+    rules, others = StatementIndex(), StatementIndex()
+    for each in sorted(judged, key=lambda each: (-each.score, -each.item.order, each.item.start)):
         if each.kind == "command":
             known = commands.issuperset(each.item.quotes)
             commands.update(each.item.quotes)
         else:
+            said = rules if each.item.mark == "rule" else others
             content = content_weights(each.text)
-            least = _SAME * sum(content.values())
-            known = any(sum(content[word] for word in content.keys() & other) >= least for other in said)
-            said.append(frozenset(content))
+            known = bool(content) and bool(said.like(content, _SAME))
+            said.add(content)
         if not known:
             yield each
 
 
 def tally(losses: Sequence[Loss]) -> list[KindTally]:
     """Returns the counts of every kind that occurs, of the items that still matter."""
-    judged = [each for loss in losses for each in loss.judged if each.needed]
+    judged = [each for loss in losses for each in loss.judged]
     counted = []
     for kind in LOST_KINDS:
         of_kind = [each.kept for each in judged if each.item.kind == kind]

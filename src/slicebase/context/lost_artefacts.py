@@ -1,7 +1,8 @@
-"""Artefacts that a text names: branches, commits, pull requests, issues, comments, URLs (docs/lost.md)."""
+"""Artefacts that a text names: branches, commits, pull requests, issues, URLs (docs/lost.md)."""
 
 import re
 from collections.abc import Iterator
+from fnmatch import fnmatchcase
 from typing import Final, NamedTuple
 
 
@@ -16,17 +17,16 @@ class Artefact(NamedTuple):
 
 
 _BRANCH: Final = re.compile(
-    r"(?:^On branch |^Switched to (?:a new )?branch '|^\* |set up to track '(?:origin/)?)([\w./#-]{3,100})",
+    r"(?:^On branch |^Switched to (?:a new )?branch '|^\* |set up to track '(?:origin/)?)([\w./#-]{3,100})'?",
     re.MULTILINE,
 )
 _COMMITTED: Final = re.compile(r"^\[([\w./#-]+)(?: \([\w-]+\))? ([0-9a-f]{7,40})\] (.{1,150})$", re.MULTILINE)
 _LOGGED: Final = re.compile(r"^([0-9a-f]{7,12}) (?:\([^)]*\) )?(.{3,150})$", re.MULTILINE)
 _URL: Final = re.compile(r"https?://[^\s<>\"'`)\]|]{8,300}")
 _PULL: Final = re.compile(
-    r"https?://[^\s<>\"'`)\]|]+/(?:pull|pulls|merge_requests|issues?|browse)/[\w-]+[^\s<>\"'`)\]|]*"
+    r"https?://(?!api\.)[^\s<>\"'`)\]|]+/(?:pull|merge_requests|issues?|browse)/[\w-]+[^\s<>\"'`)\]|]*"
 )
-_COMMENT: Final = re.compile(r"[^\n]{0,60}\bid:? ?`?(\d{6,})`?[^\n]{0,120}")
-_NOTHING: Final = re.compile(r"example\.(?:com|org)|localhost|127\.0\.0\.1|schemas?\.|w3\.org")
+_NOTHING: Final = re.compile(r"//api\.|example\.(?:com|org)|localhost|127\.0\.0\.1|schemas?\.|w3\.org")
 
 
 def artefacts_in(text: str, command: str = "") -> Iterator[Artefact]:
@@ -38,8 +38,6 @@ def artefacts_in(text: str, command: str = "") -> Iterator[Artefact]:
         if not _NOTHING.search(url):
             what = "pull request or issue" if _PULL.match(url) else "url"
             yield Artefact(what, url, (url,), match.start(), match.start() + len(url))
-    for match in _COMMENT.finditer(text) if not command else ():
-        yield Artefact("id", " ".join(match[0].split()), (match[1],), match.start(), match.end())
 
 
 def _of_git(text: str, command: str) -> Iterator[Artefact]:
@@ -54,3 +52,71 @@ def _of_git(text: str, command: str) -> Iterator[Artefact]:
     if re.search(r"\bgit log\b.*--oneline", command):
         for match in list(_LOGGED.finditer(text))[:1]:
             yield Artefact("commit", match[0], (match[1][:7],), match.start(), match.end())
+
+
+# What commands remove
+
+
+_REMOVES: Final = re.compile(r"(?:git )?(?:rm|mv)\s|unlink\s|trash\s|git worktree remove\s")
+_CLEANED: Final = re.compile(r"^Removing (.+?)/?\s*$", re.MULTILINE)
+_BRANCH_REMOVED: Final = re.compile(r"git branch (?:.*\s)?(?:-[dD]|--delete)\s|git push \S+ (?:--delete\s|-d\s|:)")
+_CLOSED: Final = re.compile(r"(?:gh|glab) (?:pr|mr|issue) (?:close|merge|delete)\b\D*(\d+)?")
+
+
+class Removals:
+    """What the commands of a transcript removed: files and folders, branches, pull requests and issues."""
+
+    def __init__(self) -> None:
+        self._paths: dict[str, list[tuple[int, str]]] = {}  # by their last step
+        self._patterns: list[tuple[int, str]] = []
+        self._names: dict[str, int] = {}  # of branches, and numbers of pull requests and issues, with the last removal
+
+    def add(self, order: int, simple: str, output: str) -> None:
+        """Adds what a simple command removes, given its output."""
+        words = [word.strip("'\"") for word in simple.split() if not word.startswith("-")]
+        if _REMOVES.match(simple):
+            named = words[2:] if words[0] == "git" else words[1:]
+            for path in named[:-1] if "mv" in words[:2] else named:
+                self.add_file(order, path)
+        elif simple.startswith("git clean"):
+            for match in _CLEANED.finditer(output):
+                self.add_file(order, match[1])
+        elif _BRANCH_REMOVED.match(simple):
+            self._names |= {name.lstrip(":"): order for name in words[2:]}
+        elif (closed := _CLOSED.match(simple)) and closed[1]:
+            self._names[closed[1]] = order
+
+    def add_file(self, order: int, path: str) -> None:
+        """Adds a file or a folder that was removed."""
+        last = path.rstrip("/").rsplit("/", 1)[-1]
+        if "*" in last:
+            self._patterns.append((order, path))
+        else:
+            self._paths.setdefault(last, []).append((order, path))
+
+    def concern(self, order: int, what: str, name: str, text: str) -> bool:
+        """Returns whether an artefact was removed after a turn. A file is named by its path, which is its text."""
+        if what == "file":
+            near = [each for step in text.split("/") for each in self._paths.get(step, ())]
+            return any(at > order and _is_path_of(path, text) for at, path in (*near, *self._patterns))
+        if what == "pull request or issue":
+            numbers = re.findall(r"/(\d+)", name)
+            return any(self._names.get(number, -1) > order for number in numbers)
+        return what == "branch" and self._names.get(name, -1) > order
+
+
+def _is_path_of(given: str, path: str) -> bool:
+    """Returns whether a path that a command names is that of a file, or of a folder above it.
+
+    A path that is not absolute counts from a folder that is not known: it has to be a row of steps of the other.
+    """
+    wanted = [step for step in given.split("/") if step not in ("", ".", "..")]
+    steps = [step for step in path.split("/") if step not in ("", ".")]
+    starts = range(1 if given.startswith("/") and path.startswith("/") else len(steps))
+    return any(step.strip("*?") for step in wanted) and any(
+        len(steps) >= at + len(wanted) and all(map(_is_step, steps[at : at + len(wanted)], wanted)) for at in starts
+    )
+
+
+def _is_step(step: str, wanted: str) -> bool:
+    return step == wanted or ("*" in wanted and fnmatchcase(step, wanted))

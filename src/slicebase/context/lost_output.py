@@ -7,12 +7,12 @@ what it says in the next turns. Neighbouring lines are one finding, as far as th
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from slicebase.context.lost_items import TranscriptItem
+from slicebase.context.lost_items import TranscriptItem, placed_parts
 from slicebase.context.lost_points import MOST
-from slicebase.context.lost_speech import REPORTERS, blanked, is_client_result
+from slicebase.context.lost_speech import is_client_result, without_reminders
+from slicebase.context.lost_tools import READERS, REPORTERS, WRITERS, tool_name
 from slicebase.context.lost_words import names
-from slicebase.context.rediscovery import READERS, WRITERS
-from slicebase.graph.turn import Part, Turn, part_text
+from slicebase.graph.turn import Part, Turn
 
 _SHORT: Final = 4_000  # characters of an output; of a longer one, too much is incidental
 _SOON: Final = 12  # turns in which the assistant uses the name
@@ -26,14 +26,11 @@ def relied_on(turns: Sequence[Turn]) -> list[TranscriptItem]:
     known: set[str] = set()
     found: list[TranscriptItem] = []
     for order, turn in enumerate(turns):
-        place = 0
-        for part in turn.parts:
-            text = part_text(part)
+        for part, text, place in placed_parts(turn):
             if _is_output(part, calls) and len(text) <= _SHORT and not is_client_result(text):
                 used = frozenset().union(*said[order + 1 : order + 1 + _SOON])
-                found += _facts(turn.id, order, blanked(text), place, used - known)
+                found += _facts(turn.id, order, without_reminders(text), place, used - known)
             known |= names(text[:20_000])
-            place += len(text) + 2 if text else 0
     return found
 
 
@@ -44,7 +41,7 @@ def _said(turn: Turn) -> frozenset[str]:
 
 def _is_output(part: Part, calls: Mapping[str | None, Part]) -> bool:
     call = calls.get(part.call_id) if part.type == "tool_result" else None
-    return call is not None and (call.name or "").lower() not in _NOT_OUTPUT
+    return call is not None and tool_name(call) not in _NOT_OUTPUT
 
 
 def _facts(turn: str, order: int, text: str, place: int, sought: frozenset[str]) -> Iterator[TranscriptItem]:

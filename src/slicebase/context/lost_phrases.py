@@ -1,41 +1,19 @@
-"""The kinds of items, and the phrases by which a statement is one of them (docs/lost.md)."""
+"""The kinds of items, and the phrases by which a statement is one of them (docs/lost.md).
+
+The phrases are English. A person can read them and say whether they are right: no phrase is of one project.
+"""
 
 import re
 from typing import Final, Literal, get_args
 
 from slicebase.context.lost_words import says
-from slicebase.graph.annotate import CORRECTED, DECIDED, words_in
+from slicebase.graph.annotate import CORRECTED, words_in
 
 LostKind = Literal["instruction", "decision", "finding", "artefact", "task", "error", "command"]
 LOST_KINDS: Final[tuple[LostKind, ...]] = get_args(LostKind)
 
-# "Decision" as a noun says nothing: "lots of decisions there".
-DECISIONS: Final = (
-    *(phrase for phrase in DECIDED if phrase not in ("decision", "decisions")),
-    "i'll go with", "we'll go with", "i'd go with", "went with", "going with", "let's do", "let's not", "settled on",
-    "opted for", "i chose", "we chose", "chose to", "agreed to", "agreed on", "agreed that", "design decision",
-    "design decisions", "the decision is", "decision is to", "rather than", "the plan is", "simplest approach",
-    "block merge", "not in scope", "out of scope", "is acceptable", "trade off", "tradeoff",
-)  # fmt: skip
-# "Instead" is a correction only at the end of a sentence; elsewhere it compares.
-CORRECTIONS: Final = (
-    *(phrase for phrase in CORRECTED if phrase != "instead"),
-    "revert", "undo", "i said", "i told you", "why don't you",
-)  # fmt: skip
-# A rule stays in force after the request in which it stands is fulfilled. It tells somebody to do something: "that
-# always returns 0" is none.
-RULE: Final = re.compile(
-    r"(?:^|[.!?,;:—–(-]\s*|\b(?:please|you|we|and|but|also|so|just|should|must|to|let's|i'd|i|no)\s+)"
-    r"(?:always|never|don't|do not|must|must not|mustn't|make sure|ensure|avoid|prefer|only|let's not|remember|"
-    r"shouldn't|should not|can just|keep in mind|mind that)\b"
-    r"|\b(?:from now on|not allowed|no need to|only when|only if|unless|before you|should (?:be|only|not|check|ask)|"
-    r"make sure|instead of)\b",
-    re.IGNORECASE,
-)
-ASKED: Final = (
-    "please", "should", "need", "needs", "want", "can you", "can we", "could you", "could we", "would you", "let's",
-    "only", "i'd like",
-)  # fmt: skip
+# What the user says
+
 ORDERS: Final = frozenset(
     {
         "add", "adjust", "allow", "apply", "ask", "build", "bump", "call", "change", "check", "clean", "commit",
@@ -43,87 +21,224 @@ ORDERS: Final = frozenset(
         "disable", "do", "document", "drop", "enable", "explain", "extend", "find", "finish", "fix", "format", "give",
         "go", "handle", "hide", "implement", "improve", "include", "investigate", "keep", "leave", "list", "log",
         "look", "make", "merge", "migrate", "move", "open", "pin", "port", "prepare", "print", "push", "put", "read",
-        "rebase", "redo", "refactor", "remove", "rename", "repeat", "replace", "rerun", "restore", "review",
-        "rewrite", "run", "set", "show", "simplify", "skip", "sort", "split", "start", "strengthen", "support",
-        "switch", "take", "tell", "test", "tidy", "treat", "try", "turn", "undo", "update", "upgrade", "use",
-        "validate", "verify", "wait", "wire", "wrap", "write",
+        "rebase", "redo", "refactor", "remove", "rename", "repeat", "replace", "rerun", "restart", "restore", "revert",
+        "review", "rewrite", "run", "send", "set", "show", "simplify", "skip", "sort", "split", "start", "stop",
+        "strengthen", "summarise", "summarize", "support", "switch", "take", "tell", "test", "tidy", "touch", "treat",
+        "try", "turn", "undo", "update", "upgrade", "use", "validate", "verify", "wait", "wire", "wrap", "write",
     }
 )  # fmt: skip
-OPEN: Final = (
-    "todo", "still to do", "still need to", "still needs to", "still have to", "left to do", "remaining work",
-    "for later", "come back to", "follow up", "not done yet", "next step", "next steps", "we need to", "needs to be",
-    "not yet", "still unfixed", "remains to", "would need to",
+# Orders that any answer fulfils: they ask to be told something.
+_TELLING: Final = frozenset(
+    {
+        "check", "compare", "describe", "explain", "find", "give", "investigate", "list", "look", "print", "read",
+        "review", "show", "summarise", "summarize", "tell", "verify",
+    }
 )  # fmt: skip
-OFFERED: Final = (
-    "would you like", "should i", "do you want", "which approach", "which option", "let me know", "shall i",
-    "want me to", "if you want", "if you'd like",
+_ASKED: Final = (
+    "please", "should", "need", "needs", "want", "can you", "can we", "could you", "could we", "would you", "let's",
+    "only", "i'd like",
 )  # fmt: skip
-OPEN_ABOVE: Final = re.compile(
-    r"\b(?:next steps?|to ?do|remaining|recommendations?|my suggestions?|follow-?ups?|action items?|"
-    r"(?:unit|integration|e2e|missing|new|manual) (?:tests?|verification))\b:?",
+# "Instead" is a correction only at the end of a sentence; elsewhere it compares.
+_CORRECTIONS: Final = (*(phrase for phrase in CORRECTED if phrase != "instead"), "i said", "i told you")
+
+# A rule is wording that stays in force after the request in which it stands is fulfilled. "That always returns 0" tells
+# nobody to do something, and "make sure to delete it" is an order.
+_NO_RULE: Final = (
+    r"(?!\s+(?:forget|worry|hesitate|mind|bother|think|know|see|understand|remember|care|you|we|i|seen|been|had|heard|"
+    r"again|the same|a problem|\w+ed)\b)"
+)
+_STANDING: Final = re.compile(
+    r"(?:^|[.!?;:—–(,]\s*)(?:(?:please|just|also|ok|okay|no|yes|and|but|so|then)[\s,]+)*"
+    rf"(?:always|never|don't|do not|dont|let's not|avoid|prefer|under no circumstances)\b{_NO_RULE}"
+    r"|\b(?:make sure|be sure|remember|want you|need you)\b[^.;]{0,30}?\bto (?:always|never)\b"
+    r"|\b(?:must|may|shall) (?:not|never|always)\b|\bmustn't\b|\bshould (?:never|always)\b"
+    r"|\bnot allowed\b|\b(?:from now on|going forward|at all times)\b|\bin (?:the )?future(?=\W*\Z|[,;:])",
     re.IGNORECASE,
 )
-# What the assistant says while it works: it announces the next call, and is over when the call is made.
-NARRATION: Final = re.compile(
-    r"(?:(?:good|great|perfect|excellent|ok(?:ay)?|right|alright|sure|done|now|first|next|also|and|so|interesting|"
-    r"clean|hmm|wait|yes|nice|all green|sorry)\b[\s,.!:—–-]*)*"
-    r"(?:let me|let's (?:look|check|see|run|verify|read|try|start|continue|first)|i'll|i will|i'm going to|"
-    r"i am going to|i need to|i can see|i see\b|i want to|now i|i should|i'm |time to|here's|here are|here is|"
-    r"now (?:let|update|add|run|check|fix|create|write|verify|the|for|that)|"
-    r"(?:checking|running|reading|updating|adding) (?:the|all|this|both|it|them|more|a|now)\b)",
-    re.IGNORECASE,
+# Here only a verb that orders makes a rule, and after "and" only if the sentence itself is an order: "we always get 0",
+# "it is read and never changed" tell how it is.
+_SUBJECT: Final = re.compile(r"\b(you|we|and|but|so|then)\s+(?:always|never|don't|do not)\s+(\w+)", re.IGNORECASE)
+_EACH_TIME: Final = re.compile(
+    r"\b(?:before|after|with|in|on) (?:every|each|any)\b|\bevery time\b|\beach time\b", re.IGNORECASE
 )
-# What the assistant reports as finished. The result is in the files; the report is not needed again.
-REPORTED: Final = re.compile(
-    r"(?:all )?(?:done|fixed|updated|added|created|removed|deleted|committed|pushed|renamed|moved|reverted|changed|"
-    r"rewrote|implemented|refactored|replaced|i've|i have|both|all (?:tests|checks|green|pass)|tests? pass)\b",
-    re.IGNORECASE,
+_FOR_ALL: Final = re.compile(r"\b(?:for|in) (?:every|each|all|any)\b|\beverywhere\b", re.IGNORECASE)
+_WAYS: Final = frozenset(
+    {"use", "prefer", "follow", "keep", "stick", "name", "prefix", "sign", "format", "document", "test"}
 )
-# Signs that a statement of the assistant is a conclusion.
-CONCLUDED: Final = re.compile(
-    r"\b(?:root cause|the (?:issue|problem|bug|cause|reason|real|key|culprit) (?:is|was|here)|turns out|because|"
-    r"caused? by|due to|which means|this means|that means|so that|therefore|hence|that's why|this is why|confirms?|"
-    r"confirmed|rules? out|proves?|shows? that|found|discovered|noticed|the fact that|results? in|leads? to|"
-    r"since it|only (?:when|if|for|in)|never|always|already|not (?:used|set|called|tested|scoped|covered|the)|"
-    r"no longer|doesn't|does not|don't|isn't|is not|aren't|are not|can't|cannot|won't|without|instead of|but|"
-    r"however|although|silently|missing|fails?|race|leak|duplicat\w+|redundant|unused|stale|expensive|slow\w*|unless|except)\b",
-    re.IGNORECASE,
+_FILLERS: Final = frozenset(
+    {"please", "just", "also", "and", "but", "so", "ok", "okay", "then", "now", "yes", "no", "kindly"}
 )
+_NEXT_ORDER: Final = re.compile(r"(?:;\s*|,\s*(?:and|then|but)\s+|\.\s+)(?=(?:please\s+)?(\w+))", re.IGNORECASE)
+_TEMPORARY: Final = re.compile(r"\b(?:yet|for now|right now|until|today|this time|at the moment)\b", re.IGNORECASE)
+
+
+def rule_in(sentence: str) -> tuple[int, int] | None:
+    """Returns the span of the standing rule in a sentence of the user; None if there is none.
+
+    Orders before and after it in the same sentence are cut off: they end when they are fulfilled.
+    """
+    if sentence.rstrip().endswith("?"):
+        return None
+    match = _STANDING.search(sentence)
+    subject = _SUBJECT.search(sentence)
+    first = _first_order(sentence)
+    if match is None and subject and subject[2].lower() in ORDERS:
+        match = subject if subject[1].lower() in ("you", "we") or first in ORDERS else None
+    if match is None:
+        each_time = _EACH_TIME.search(sentence) and first in ORDERS
+        return (0, len(sentence)) if each_time or (_FOR_ALL.search(sentence) and first in _WAYS) else None
+    start, end = 0, len(sentence)
+    for order in _NEXT_ORDER.finditer(sentence):
+        word = order[1].lower()
+        if order.end() <= match.end() and _first_order(sentence[start:]) in ORDERS and word not in ORDERS:
+            start = order.end()
+        elif order.start() >= match.end() and word in ORDERS:
+            end = order.start()
+            break
+    return start, end
+
+
+def is_temporary(rule: str) -> bool:
+    """Returns whether a rule holds only for some time."""
+    return _TEMPORARY.search(rule) is not None
+
+
+def _first_order(text: str) -> str:
+    """Returns the first word of a text that is more than a filler."""
+    return next((word for word in words_in(text) if word not in _FILLERS), "")
 
 
 def kind_of_prompt(text: str) -> tuple[LostKind, str]:
-    """Returns the kind and the mark of what a user says."""
+    """Returns the kind and the mark of what a user says, apart from rules."""
     is_question = text.rstrip().endswith("?")
-    if RULE.search(text):
-        return "instruction", "rule"
-    if says(text, CORRECTIONS) or words_in(text)[-1:] == ["instead"]:
+    if says(text, _CORRECTIONS) or words_in(text)[-1:] == ["instead"]:
         return "instruction", "correction"
-    if not is_question and says(text, DECISIONS):
+    if not is_question and _DECIDED.search(text):
         return "decision", "by the user"
-    if is_question or says(text, ASKED) or first_word(text) in ORDERS:
+    if is_question or says(text, _ASKED) or _first_order(text) in ORDERS:
         return "instruction", "asked"
     return "instruction", "told"
 
 
+def asks_to_be_told(text: str) -> bool:
+    """Returns whether any answer fulfils a request: it asks, or orders to look or to explain."""
+    return text.rstrip().endswith("?") or _first_order(text) in _TELLING
+
+
+# What the assistant says
+
+_DECIDED: Final = re.compile(
+    r"\b(?:we|i|you|they)(?:'ve| have| had|'d)? (?:decided|agreed|settled|chose|opted|picked|went with|go with)\b"
+    r"|(?:^|[.!:]\s+)(?:decided|agreed|went with|going with|decision:)|\bdecided (?:to|on|that|against)\b"
+    r"|\blet's (?:use|keep|go with|drop|do|not|stick|skip|leave)\b|\b(?:we'll|we will) (?:use|keep|go with|stick|not)\b"
+    r"|\bi'll go with\b|\bwe won't\b|\bwe (?:should|must) use\b|\b(?:i'm|we're|we are) going with\b|\bsettled on\b"
+    r"|\bopted for\b|\bthe (?:decision|plan) is (?:to|that)\b|\b(?:is|are|stays?|remains?) (?:out of|not in) scope\b"
+    r"|\bdesign decisions?:",
+    re.IGNORECASE,
+)
+_DECISIONS_ABOVE: Final = re.compile(r"\b(?:design )?decisions?\b\W*\Z", re.IGNORECASE)
+_OPEN: Final = (
+    "todo", "still to do", "still need to", "still needs to", "still have to", "left to do", "remaining work",
+    "for later", "come back to", "not done yet", "next step", "next steps", "we need to", "needs to be", "not yet",
+    "remains to",
+)  # fmt: skip
+_OFFERED: Final = (
+    "would you like", "should i", "do you want", "which approach", "which option", "let me know", "shall i",
+    "want me to", "if you want", "if you'd like",
+)  # fmt: skip
+_OPEN_ABOVE: Final = re.compile(
+    r"\b(?:next steps?|to ?dos?|remaining (?:work|tasks?|steps?|items?|issues?)|recommendations?|my suggestions?|"
+    r"follow-?ups?|action items?)\b|^\W*(?:remaining|still open)\W*\Z",
+    re.IGNORECASE,
+)
+_CHECKED: Final = re.compile(r"✅|✓|☑|\[x\]")
+# What the assistant says while it works: it announces the next call, and is over when the call is made.
+_LEAD: Final = (
+    r"\W*(?:(?:good|great|perfect|excellent|ok(?:ay)?|right|alright|sure|done|now|first|next|also|and|so|but|then|"
+    r"interesting|clean|hmm|wait|actually|yes|nice|all green|sorry|understood)\b[\s,.!:—–-]*)*"
+)
+_ANNOUNCES: Final = re.compile(
+    rf"{_LEAD}(?:let me|let's (?:look|check|see|run|verify|read|try|start|continue|first)|i'll|i will|i'm going to|"
+    r"i am going to|time to|now (?:let|update|add|run|check|fix|create|write|verify|i)\b|"
+    r"(?:checking|running|reading|updating|adding|looking)\b[^,]*(?:\bnow\W*|:|…|\.{3})\Z)",
+    re.IGNORECASE,
+)
+_MAY_ANNOUNCE: Final = re.compile(
+    rf"{_LEAD}(?:i (?:need to|can see|see|want to|should|have)\b|i'm |here(?:'s| are| is)|now (?:the|for|that))",
+    re.IGNORECASE,
+)
+# Signs that a sentence that begins like one of those still says what is so.
+_CONCLUDES: Final = re.compile(
+    r"\b(?:root cause|the (?:issue|problem|bug|cause|reason|culprit) (?:is|was|here)|turns out|because|caused by|"
+    r"due to|which means|this means|that means|therefore|that's why|this is why|confirms?|confirmed|rules? out|proves?|"
+    r"shows? that|results? in|leads? to|no longer|doesn't|does not|isn't|is not|aren't|are not|can't|cannot|instead of|"
+    r"silently|missing|must be|unless|only (?:when|if|for|in))\b",
+    re.IGNORECASE,
+)
+_HEADED_REPORT: Final = re.compile(
+    r"\b(?:changes? (?:made|i made)|what (?:i|was|has been|we) (?:did|changed?|done|implemented|fixed)|"
+    r"summary of (?:the )?(?:fixes|changes)|fixes|fixed|done|completed|implemented|added|updated)\b",
+    re.IGNORECASE,
+)
+_PAST: Final = r"(?:\w{2,}ed|written|sent|built|made|put|set|run|ran|rewrote|wrote|rebuilt|kept|split|cut|done|gone)"
+_ADVERB: Final = r"(?:\w+ly\s+|also\s+|now\s+|all\s+|both\s+|already\s+)?"
+_REPORTS: Final = re.compile(
+    r"✅|✓|☑|\[x\]|\b(?:done|finished|completed?|in place|fixed|resolved|undone|passes|pass)\b|"
+    rf"\b(?:is|are|was|were|been|now|i've|i have|we've|i|we)\s+{_ADVERB}{_PAST}\b|"
+    rf"^\W*(?:\d+[.)]\W*)?(?:all )?{_PAST}\b",
+    re.IGNORECASE,
+)
+# "Is called five times" describes. What was changed is told in the perfect, in the past, or as what is so now.
+_CHANGED: Final = (
+    r"(?:fixed|resolved|addressed|corrected|strengthened|implemented|added|removed|deleted|replaced|renamed|moved|updated|"
+    r"refactored|changed|rewritten|rewrote|wrote|extracted|handled|covered|closed|reverted|dropped|merged|committed|pushed|"
+    r"written|created|sent|built|finished|completed|done|deployed|switched|cleaned|simplified|tightened|documented)"
+)
+_FIXES: Final = re.compile(
+    rf"✅|✓|☑|\[x\]|^\W*(?:\d+[.)]\W*)?(?:all |both )?{_CHANGED}\b|"
+    rf"\b(?:i|we|i've|we've|i have|has been|have been|was|were|is now|are now|now|already)\s+{_ADVERB}{_CHANGED}\b|"
+    r"\b(?:is|are) (?:now |all )?(?:in place|done|fixed|resolved|complete|gone)\b|\bnow \w+s\b",
+    re.IGNORECASE,
+)
+_NOT_DONE: Final = re.compile(
+    r"\b(?:not|never|cannot|failed to|unable|still|could|should|would|might|unless|if)\b|n't\b", re.IGNORECASE
+)
+_REPORTED: Final = re.compile(
+    r"(?:all )?(?:done|fixed|updated|added|created|removed|deleted|committed|pushed|renamed|moved|reverted|changed|"
+    r"rewrote|implemented|refactored|replaced|i've|i have|both|all (?:tests|checks|green|pass)|tests? pass)\b",
+    re.IGNORECASE,
+)
+
+
 def is_narration(sentence: str) -> bool:
     """Returns whether a sentence of the assistant only announces the next step."""
-    bare = sentence.lstrip("#*-_|> ")
-    return bool(NARRATION.match(bare)) and not CONCLUDED.search(bare) and len(sentence) < 200
+    if len(sentence) >= 200:
+        return False
+    return bool(_ANNOUNCES.match(sentence)) or bool(_MAY_ANNOUNCE.match(sentence) and not _CONCLUDES.search(sentence))
+
+
+def denies(sentence: str) -> bool:
+    """Returns whether a sentence says that something was not done, or under which condition."""
+    return _NOT_DONE.search(sentence) is not None
+
+
+def is_report(sentence: str) -> bool:
+    """Returns whether a sentence of an answer may say that something was done."""
+    return bool(_REPORTS.search(sentence)) and not denies(sentence)
+
+
+def is_change(sentence: str, above: str) -> bool:
+    """Returns whether a sentence of the assistant says that something was changed, by its words or its heading."""
+    return bool(_FIXES.search(sentence) or _HEADED_REPORT.search(above)) and not denies(sentence)
 
 
 def kind_of_statement(text: str, above: str) -> tuple[LostKind, str]:
     """Returns the kind and the mark of what an assistant says."""
     bare = text.lstrip("#*-_`|> 0123456789.)")
-    if says(text, DECISIONS) or says(above, ("design decision", "design decisions", "decisions", "decision")):
+    if _DECIDED.search(text) or _DECISIONS_ABOVE.search(above):
         return "decision", "by the assistant"
-    if says(text, OFFERED):
+    if says(text, _OFFERED) or text.rstrip("*_` ").endswith("?"):
         return "task", "offered"
-    if says(text, OPEN) or OPEN_ABOVE.search(above):
+    if (says(text, _OPEN) or _OPEN_ABOVE.search(above)) and not _CHECKED.search(text):
         return "task", "said"
-    return "finding", "reported" if REPORTED.match(bare) else "stated"
-
-
-def first_word(text: str) -> str:
-    """Returns the first word of a text, in lower case."""
-    match = re.search(r"[^\W\d]+", text)
-    return match[0].lower() if match else ""
+    return "finding", "reported" if _REPORTED.match(bare) else "stated"

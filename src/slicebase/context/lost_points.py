@@ -8,12 +8,14 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from slicebase.context.lost_phrases import NARRATION, is_narration
+from slicebase.context.lost_phrases import is_narration
 from slicebase.context.lost_speech import BlockForm, TextBlock, blocks
-from slicebase.context.lost_words import Sentence, sentences
+from slicebase.context.lost_words import Sentence, content_stems, sentences
 
 MOST: Final = 300  # characters of a point
 _NAMES: Final = re.compile(r"`[^`\n]+`|\*\*[^*\n]+\*\*")
+_TITLE_NAMES: Final = re.compile(r"`[^`\n]+`|\b[\w./-]+\.\w{1,5}(?::[\d-]+)?|\d+")
+_LEAST_WORDS: Final = 4  # of a title that says something
 _TITLED: Final = re.compile(r"(?:\d{1,3}[.)]\s*)?(?:\*\*|__)[^*\n]{2,100}(?:\*\*|__)")
 _CONTINUED: Final = re.compile(
     r"(?:\*\*)?(?:Fix|Impact|Evidence|Reason|Why|Note|Result|Effect|Cause|Solution)\b[^.]{0,20}:", re.IGNORECASE
@@ -88,24 +90,30 @@ def _names_only(text: str) -> bool:
 
 
 def _point(packed: Sequence[TextBlock]) -> Iterator[Point]:
-    if packed and not (len(packed) == 1 and packed[0].form == "heading" and len(packed[0].text) < 40):
+    if packed and not (all(block.form == "heading" for block in packed) and _is_title(packed[-1].text)):
         first = packed[0]
         body = next((block for block in packed if block.form != "heading"), first)
         words = " ".join(" ".join(block.text.split()) for block in packed)
         yield Point(words, first.start, packed[-1].end, body.form, first.above)
 
 
+def _is_title(text: str) -> bool:
+    """Returns whether a heading only names something. One with several words besides names is a statement."""
+    return text.rstrip().endswith(":") or len(content_stems(_TITLE_NAMES.sub(" ", text))) < _LEAST_WORDS
+
+
 def without_narration(point: Point, text: str) -> Point | None:
     """Returns a point without the sentences that only announce the next step; None if there are no others."""
-    if point.form in ("row", "entry") and not NARRATION.match(point.text.lstrip("#*- ")):
-        return point
     body = text[point.start : point.end]
-    told = [each for each in sentences(body) if not is_narration(each.text)]
+    found = list(sentences(body))
+    if point.form in ("row", "entry") and found and not is_narration(found[0].text):
+        return point
+    told = [each for each in found if not is_narration(each.text)]
     while told and len(told[0].text) <= _WORD and not told[0].text.startswith(("#", "*", "`")):
         del told[0]  # "Good."
     if not told or (len(told) == 1 and told[0].text.endswith(":") and not told[0].text.startswith("#")):
         return None
     start, end = told[0].start, told[-1].end
-    if not re.search(r"\w", body[:start]):
-        start = 0  # with the marks of a list or a title
+    if not re.search(r"[^\W\d_]", body[:start]):
+        start = 0  # with the marks and the number of a list or a title
     return point._replace(text=" ".join(body[start:end].split()), start=point.start + start, end=point.start + end)

@@ -1,28 +1,26 @@
-"""Ranks what a compaction removed by what a prompt asks, less what the summary says (docs/lost.md).
+"""Ranks what compactions removed by what a prompt asks, less what the newest summary says (docs/lost.md).
 
-The turns are divided into passages of a few hundred characters. A passage counts by the words and names that it has in
-common with the prompt (BM25: a rare word counts more, a long passage less), and by the score of the lost item in it. A
-prompt without content words ("go on") leaves the order to the scores.
+The ranker of contexts finds the turns (`context/ranking`), with the words, forms and identifiers of the index. In each
+of them, the passages that have the words of the prompt are taken: items, other points, and chunks of output. A lost
+item also counts by its place in the list. A prompt of which the index knows no word ("go on") leaves the order to it.
 """
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from math import exp, log
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from slicebase.context.lost import KEPT_SHARE, JudgedItem, by_importance
-from slicebase.context.lost_points import points
-from slicebase.context.lost_speech import is_client_result
-from slicebase.context.lost_words import Passages, content_weights
-from slicebase.graph.turn import Part, Turn, part_text
+from slicebase.context.lost import KEPT_SHARE, JudgedCompactions, JudgedItem
+from slicebase.context.lost_items import placed_parts
+from slicebase.context.lost_points import points, without_narration
+from slicebase.context.lost_speech import is_client_result, without_reminders
+from slicebase.context.lost_tools import READERS, SEARCHERS, tool_name
+from slicebase.context.lost_words import Passages
+from slicebase.graph.turn import Part, Turn
 
 _CHUNK: Final = 600  # characters of a passage of output
 _MOST_OUTPUT: Final = 20_000  # characters of one result
-_ITEM: Final = 0.5  # how much the score of an item counts beside the words of the prompt
-# The usual parameters of BM25.
-_SATURATION: Final = 1.2
-_LENGTH: Final = 0.75
+_LIST: Final = 0.75  # how much a place in the list counts beside the same place for the prompt
+_HALF: Final = 10  # the place that counts half as much as the first
 
 
 class LostPassage(NamedTuple):
@@ -34,11 +32,19 @@ class LostPassage(NamedTuple):
     text: str
     score: int
     item: JudgedItem | None
+    parts: Mapping[str, int] = {}
 
     @property
     def ref(self) -> str:
         """The reference of the turn that contains it."""
         return f"turn:{self.turn}"
+
+
+class AskedTurns(NamedTuple):
+    """What the ranker of contexts knows of a prompt: the scores of turns, and the worth of the words of a text."""
+
+    scores: Mapping[str, int]
+    worth: Callable[[str], int]
 
 
 class _Chunk(NamedTuple):
@@ -49,66 +55,86 @@ class _Chunk(NamedTuple):
 
 
 def for_prompt(
-    prompt: str, turns: Sequence[Turn], summary: str, judged: Iterable[JudgedItem], limit: int
+    asked: AskedTurns, turns: Iterable[Turn], summary: str, judged: JudgedCompactions, limit: int
 ) -> list[LostPassage]:
     """Returns the passages of turns that a prompt needs and a summary does not contain, the best first.
 
     Requests that were fulfilled, and other items that nobody needs, are left out: an agent could do them again.
     """
-    judged = list(judged)
     said = Passages(summary)
-    lost = {(each.item.turn, each.item.start): each for each in by_importance(judged)}
-    other = {(each.item.turn, each.item.start) for each in judged} - lost.keys()
-    chunks = [_Chunk(each.item.turn, each.item.start, each.item.end, each.text) for each in lost.values()]
-    chunks += [each for each in _chunks(turns) if (each.turn, each.start) not in lost.keys() | other]
-    ranks = _bm25(content_weights(prompt), [each.text for each in chunks])
-    best = max(ranks, default=0.0) or 1.0
+    items = {(each.item.turn, each.item.start): (place, each) for place, each in enumerate(judged.items)}
+    chunks = [_Chunk(turn, start, each.item.end, each.text) for (turn, start), (_, each) in items.items()]
+    chunks += _other_chunks((turn for turn in turns if turn.id in asked.scores), judged)
+    places = {chunk: place for place, chunk in enumerate(_by_prompt(asked, chunks))}
     found = []
-    for chunk, rank in zip(chunks, ranks, strict=True):
-        item = lost.get((chunk.turn, chunk.start))
-        if item or (rank > 0 and said.coverage(chunk.text) < KEPT_SHARE):
-            worth = rank / best + (_ITEM / (1 + exp(-item.score / 1_000_000)) if item else 0.0)
-            found.append(LostPassage(*chunk, round(worth * 1_000_000), item))
+    for chunk in chunks:
+        of_list, item = items.get((chunk.turn, chunk.start), (0, None))
+        if item or (chunk in places and said.coverage(chunk.text) < KEPT_SHARE):
+            parts = {"prompt": _worth_of_place(places[chunk])} if chunk in places else {}
+            if item:
+                parts["list"] = round(_LIST * _worth_of_place(of_list))
+            found.append(LostPassage(*chunk, sum(parts.values()), item, parts))
     found.sort(key=lambda each: (-each.score, each.turn, each.start))
     return found[:limit]
 
 
-def _bm25(sought: Mapping[str, int], texts: Sequence[str]) -> list[float]:
-    counts = [Counter(word for word in content_weights(text) if word in sought) for text in texts]
-    having = Counter(word for each in counts for word in each)
-    lengths = [len(text) for text in texts]
-    mean = sum(lengths) / max(1, len(lengths)) or 1.0
-    rarity = {word: log(1 + (len(texts) - n + 0.5) / (n + 0.5)) for word, n in having.items()}
-    return [
-        sum(
-            rarity[word] * sought[word] * (_SATURATION + 1) / (1 + _SATURATION * (1 - _LENGTH + _LENGTH * size / mean))
-            for word in sorted(each)
-        )
-        for each, size in zip(counts, lengths, strict=True)
-    ]
+def _by_prompt(asked: AskedTurns, chunks: Sequence[_Chunk]) -> list[_Chunk]:
+    """Returns the passages that have words of the prompt: by the score of the turn, and their part of its words."""
+    worths = {chunk: asked.worth(chunk.text) for chunk in chunks if chunk.turn in asked.scores}
+    most: dict[str, int] = {}  # of a passage in each turn
+    for chunk, worth in worths.items():
+        most[chunk.turn] = max(worth, most.get(chunk.turn, 0))
+    ranks = {chunk: asked.scores[chunk.turn] * worth / most[chunk.turn] for chunk, worth in worths.items() if worth}
+    return sorted(ranks, key=lambda chunk: (-ranks[chunk], chunk.turn, chunk.start))
 
 
-def _chunks(turns: Iterable[Turn]) -> Iterator[_Chunk]:
+def _worth_of_place(place: int) -> int:
+    """Returns what a place in an order counts, in millionths. Places of two orders can be added, scores cannot."""
+    return round(1_000_000 / (1 + place / _HALF))
+
+
+def _other_chunks(turns: Iterable[Turn], judged: JudgedCompactions) -> Iterator[_Chunk]:
+    """Yields the passages of turns in which there is no item, listed or not."""
+    taken: dict[str, list[tuple[int, int]]] = {}
+    for item in (*judged.over, *(each.item for loss in judged.losses for each in loss.judged)):
+        taken.setdefault(item.turn, []).append((item.start, item.end))
+    for turn in turns:
+        for chunk in _chunks(turn):
+            if not any(start < chunk.end and chunk.start < end for start, end in taken.get(turn.id, ())):
+                yield chunk
+
+
+def _chunks(turn: Turn) -> Iterator[_Chunk]:
     """Yields passages of what the assistant said and what tools returned. Of the user's words, only items count."""
-    for turn in (turn for turn in turns if turn.role in ("assistant", "tool")):
-        place = 0
-        for part in turn.parts:
-            text = part_text(part)
-            for start, end in _spans(part, text):
-                yield _Chunk(turn.id, place + start, place + end, text[start:end])
-            place += len(text) + 2 if text else 0
+    for part, text, place in placed_parts(turn) if turn.role in ("assistant", "tool") else ():
+        for start, end in _spans(part, text):
+            yield _Chunk(turn.id, place + start, place + end, text[start:end])
 
 
 def _spans(part: Part, text: str) -> Iterator[tuple[int, int]]:
     if part.type == "text" and not part.hidden:
-        yield from ((each.start, each.end) for each in points(text))
-    elif part.type == "tool_call":
+        spoken = without_reminders(text)
+        told = [without_narration(each, spoken) for each in points(spoken)]
+        yield from ((each.start, each.end) for each in told if each)
+    elif part.type == "tool_call" and tool_name(part) in READERS | SEARCHERS:
         yield 0, min(len(text), _CHUNK)
     elif part.type == "tool_result" and not is_client_result(text):
-        start = 0
-        for match in re.finditer(r"\n", text[:_MOST_OUTPUT]):
-            if match.start() - start >= _CHUNK // 2:
-                yield start, min(match.start(), start + _CHUNK)
-                start = match.end()
-        if start < min(len(text), _MOST_OUTPUT):
-            yield start, min(len(text), start + _CHUNK)
+        yield from _output_spans(text)
+
+
+def _output_spans(text: str) -> Iterator[tuple[int, int]]:
+    start = 0
+    for match in re.finditer(r"\n", text[:_MOST_OUTPUT]):
+        if match.start() - start >= _CHUNK // 2:
+            yield start, min(match.start(), start + _CHUNK)
+            start = match.end()
+    if start < min(len(text), _MOST_OUTPUT):
+        yield start, min(len(text), start + _CHUNK)
+
+
+def in_order(items: Sequence[JudgedItem]) -> list[LostPassage]:
+    """Returns lost items as passages, in their order."""
+    return [
+        LostPassage(each.item.turn, each.item.start, each.item.end, each.text, each.score, each, each.parts)
+        for each in items
+    ]

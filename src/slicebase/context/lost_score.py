@@ -10,8 +10,10 @@ from functools import cached_property
 from math import log2
 from typing import Final
 
+from slicebase.context.lost_commands import is_narrow
 from slicebase.context.lost_items import TranscriptItem
 from slicebase.context.lost_points import MOST
+from slicebase.context.lost_requests import exchanges
 from slicebase.context.lost_words import Passages, names
 from slicebase.graph.turn import Turn
 
@@ -26,9 +28,6 @@ _DONE: Final = re.compile(
     re.IGNORECASE,
 )
 _MEASURE: Final = re.compile(r"\d[\d.,]*\s?(?:ms|s\b|sec|min|%|x\b|kb|mb|gb|tokens|lines|files|times)", re.IGNORECASE)
-_NARROW: Final = re.compile(
-    r"\s-(?:run|k|t|-filter|-grep|-testNamePattern)[ =]|::|_test\.\w+|\btest_\w+|\.(?:test|spec)\."
-)
 _LONG: Final = 1000  # characters of a message: it explains or reports
 
 
@@ -62,7 +61,8 @@ class ScoreBasis:
 
     @cached_property
     def prompts(self) -> list[int]:
-        return [order for order, turn in enumerate(self.turns) if turn.role == "user"]
+        """The numbers of the turns in which the user says something."""
+        return [each.order for each in exchanges(self.turns)]
 
     @cached_property
     def answers(self) -> dict[int, int]:
@@ -84,11 +84,14 @@ def _shape(item: TranscriptItem) -> str:
     return " ".join([*words[:2], *(word.partition("=")[0] for word in words[2:] if word.startswith("-"))])
 
 
-def features(item: TranscriptItem, around: ScoreBasis) -> dict[str, float]:
-    """Returns the features of an item that are not zero, each from 0 to 1 (`repeated`: the logarithm of a count)."""
+def features(item: TranscriptItem, around: ScoreBasis, share: float) -> dict[str, float]:
+    """Returns the features of an item that are not zero, each from 0 to 1 (`repeated`: the logarithm of a count).
+
+    `share` is the share of the item that the summary has.
+    """
     found = {
         item.kind: 1.0,
-        "absent": 1.0 - min(1.0, contained(item, around.summary)),
+        "absent": 1.0 - min(1.0, share),
         "recent": item.order / max(1, len(around.turns)),
     }
     if item.kind in ("command", "artefact", "instruction"):
@@ -106,7 +109,8 @@ def _of_command(item: TranscriptItem, around: ScoreBasis) -> dict[str, float]:
     return {
         "repeated": log2(item.times),
         "failed": float(item.state == "failed"),
-        "narrow": float(bool(_NARROW.search(item.text))),
+        "narrow": float(is_narrow(item.text)),
+        "chain": float(len(item.quotes) > 1),
         "newest of its class": float(item.order >= around.newest_of.get(item.mark, 0)),
         "a newer one like it": float(item.order < around.newest_of.get(_shape(item), item.order)),
     }
@@ -121,6 +125,8 @@ def _of_statement(item: TranscriptItem, around: ScoreBasis) -> dict[str, float]:
         "output": float(item.origin == "output"),
         "interim": float(said and item.order not in around.answers),
         "long answer": float(said and around.answers.get(item.order, 0) > _LONG),
+        "open problem": float(item.kind == "finding" and item.state == "open"),
+        "question": float(text.rstrip().endswith("?")),
         "listed": float(item.form in ("row", "entry")),
         "done sign": float(item.mark == "reported" or bool(_DONE.search(text))),
         "negates": float(bool(_NEGATES.search(text))),

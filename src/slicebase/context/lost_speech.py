@@ -1,50 +1,75 @@
 """Tells apart who wrote a text of a transcript, before anything in it is judged (docs/lost.md).
 
     speech    what the user or the assistant says
-    pasted    what the user copied in: logs, code, lists, quotations, plans
     report    prose that a tool returns because another model wrote it: a subagent's answer
     output    anything else that a tool returns
-    client    a message of the client in the name of the user or of a tool: it is about the client, not the work
 
-A text is divided into blocks (paragraphs, headings, list entries, table rows), and each block has one origin.
+What the user copied in (logs, code, tables, quotations, the words of others) and what a client writes in the name of
+the user or of a tool is none of these, and is left out: it is not what the user says, and it is not about the work. A
+text is divided into blocks (paragraphs, headings, list entries, table rows), and each block is judged by itself.
 """
 
 import re
 from collections.abc import Iterator
 from typing import Final, Literal, NamedTuple
 
-SpeechOrigin = Literal["speech", "pasted", "report", "output", "client"]
+SpeechOrigin = Literal["speech", "report", "output"]
 BlockForm = Literal["paragraph", "heading", "entry", "row", "code", "quotation"]
 
 # Messages that a client writes in the name of the user.
-CLIENT_PROMPT: Final = re.compile(
-    r"\s*(?:<(?:command-|local-command|system-reminder|bash-|task-|user-|ide_|environment_|session-|persisted-)|"
+_CLIENT_PROMPT: Final = re.compile(
+    r"\s*(?:<(?:command-|local-command|system-reminder|bash-|task-|user-|ide_|environment_|session-|persisted-|turn_)|"
     r"\[Request interrupted|Caveat: The messages below|This session is being continued|"
     r"If you need specific details from before|Base directory for this skill|Invoke the [\w:-]+ skill|"
     r"Stop hook feedback|\[Image: |Context microcompacted|Unknown slash command|# AGENTS\.md instructions)"
 )
+INTERRUPTED: Final = re.compile(r"\s*(?:\[Request interrupted|<turn_aborted>)")
+_COMMAND_WORDS: Final = re.compile(r"<command-args>(.*?)</command-args>", re.DOTALL)
+_COMPACTS: Final = re.compile(r"<command-name>/?compact\b")
 # Messages of a client in place of a tool's result. They are about the use of the tool, not about the work.
-CLIENT_RESULT: Final = re.compile(
-    r"\s*(?:<tool_use_error>|<retrieval_status>|<persisted-output>|File has not been read yet|"
+_CLIENT_RESULT: Final = re.compile(
+    r"\s*(?:<tool_use_error>|<retrieval_status>|<persisted-output>|<error>|File has not been read yet|"
     r"File has been (?:modified|unexpectedly)|Sibling tool call errored|Todos have been modified|Updated task #|"
-    r"Output too large|The user doesn't want to|\[Request interrupted|Launching skill|Exit plan mode|"
-    r"Command running in background|Cancelled: parallel tool call|InputValidationError|Error: No such tool|"
-    r"String to replace not found|No changes to make|Permission to use|This command requires approval|"
-    r"Claude requested permissions|<error>InputValidationError|Tool ran without output|agentId: |"
+    r"Output too large|The user doesn't want to|\[Request interrupted|\[Tool use was cancelled|Launching skill|"
+    r"Exit plan mode|Command running in background|Command timed out after|Request timed out|Cancelled: parallel|"
+    r"InputValidationError|Error: No such tool|API Error|MCP error|No changes to make|Permission to use|"
+    r"This command requires approval|Claude requested permissions|Tool ran without output|agentId: |"
     r"The file .{1,400} has been (?:updated|created)|File created successfully|Successfully (?:wrote|edited))"
 )
-# Tools that return the words of another model.
-REPORTERS: Final = frozenset({"task", "agent", "taskoutput", "agentoutput", "spawn_agent", "wait_agent"})
 _REMINDER: Final = re.compile(
     r"<(system-reminder|usage)>.*?(?:</\1>|\Z)|</?thinking>|^agentId: .*$", re.DOTALL | re.MULTILINE
 )
 
 
-def blanked(text: str) -> str:
+def without_reminders(text: str) -> str:
     """Returns the text with the reminders of clients replaced by spaces, so that offsets do not change."""
     if "<" not in text and "agentId" not in text:
         return text
-    return _REMINDER.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
+    return _REMINDER.sub(lambda match: _blank(match[0]), text)
+
+
+def _blank(text: str) -> str:
+    return re.sub(r"[^\n]", " ", text)
+
+
+def said_by_user(text: str) -> str:
+    """Returns what the user says in a message: all else is blank, so that offsets do not change.
+
+    A message of the client says nothing, except for the words that the user gave to one of its commands.
+    """
+    if not _CLIENT_PROMPT.match(text):
+        return without_reminders(text)
+    words = None if _COMPACTS.search(text) else _COMMAND_WORDS.search(text)
+    return _only(text, [(words.start(1), words.end(1))]) if words else _blank(text)
+
+
+def _only(text: str, spans: list[tuple[int, int]]) -> str:
+    """Returns a text in which everything outside these spans is blank."""
+    pieces, place = [], 0
+    for start, end in spans:
+        pieces += [_blank(text[place:start]), text[start:end]]
+        place = end
+    return "".join([*pieces, _blank(text[place:])])
 
 
 class TextBlock(NamedTuple):
@@ -120,6 +145,35 @@ _SYMBOL: Final = re.compile(r"[{}\[\]();=<>|\\/_$#@*^~`\"]|::|->")
 _LONG: Final = 700  # characters: few people type more in one block
 
 
+# A line that announces the words of somebody else.
+_FOREIGN: Final = re.compile(
+    r"\b(?:comments?|review(?:er)?s?|feedback|output|logs?|errors?|messages?|trace\w*|prints?|printed|says|said|wrote|"
+    r"reported|reports|copilot|bot|ci|tickets?|e-?mails?|issue|description|got this|the following (?:error|output)|"
+    r"(?:fix|address|resolve|look at|check|see|about|handle|regarding|got|get) this)\b[^:]*:\s*\Z",
+    re.IGNORECASE,
+)
+_ADDRESSES: Final = re.compile(r"\s*(?:please|can you|could you|i\b|i'd|let's|ok\b|thanks)", re.IGNORECASE)
+_DISOWNS: Final = re.compile(r"\bignore (?:it|this|that|them|the above|those)\b", re.IGNORECASE)
+
+
+def typed(text: str) -> str:
+    """Returns what the user typed of a message: blocks that were copied in are blank.
+
+    What follows a line such as "fix this review comment:" is of somebody else, up to a block that speaks to the agent,
+    and so is what the user says to ignore.
+    """
+    own: list[tuple[int, int]] = []
+    foreign = False
+    for block in blocks(text):
+        foreign = foreign and not _ADDRESSES.match(block.text)
+        if _DISOWNS.search(block.text):
+            own.clear()
+        if not foreign and not is_pasted(block):
+            own.append((block.start, block.end))
+        foreign = foreign or bool(_FOREIGN.search(block.text))
+    return _only(text, own)
+
+
 def is_pasted(block: TextBlock) -> bool:
     """Returns whether a block of a user's message was copied in rather than typed."""
     if block.form in ("code", "row", "quotation") or block.text.lstrip().startswith("#"):
@@ -133,4 +187,38 @@ def is_pasted(block: TextBlock) -> bool:
 
 def is_client_result(text: str) -> bool:
     """Returns whether a tool's result is a message of the client."""
-    return not text.strip() or bool(CLIENT_RESULT.match(text))
+    return not text.strip() or bool(_CLIENT_RESULT.match(text))
+
+
+# Languages
+
+_ENGLISH: Final = frozenset(
+    {
+        "the", "a", "an", "is", "are", "was", "were", "to", "of", "and", "for", "with", "that", "this", "it", "we",
+        "you", "i", "not", "do", "does", "did", "don't", "can", "could", "should", "please", "if", "at", "be",
+        "have", "has", "what", "why", "how", "when", "where", "which", "there", "they", "he", "she", "will", "would",
+        "from", "as", "by", "but", "or", "so", "let's", "it's",
+    }
+)  # fmt: skip
+# None of these is an English word or part of an address.
+_OTHER: Final = frozenset(
+    {
+        "und", "nicht", "ist", "ein", "eine", "einen", "bitte", "auf", "für", "mit", "wir", "ich", "sie", "kein",
+        "keine", "immer", "niemals", "von", "dass", "wenn", "auch", "noch", "werden", "les", "une", "pas", "pour",
+        "dans", "avec", "nous", "vous", "je", "toujours", "jamais", "mais", "sur", "las", "una", "para", "por",
+        "que", "nunca", "siempre", "pero", "como", "che", "sempre", "gli", "della", "sono", "anche", "não", "uma",
+        "você", "het", "een", "niet", "voor", "wij", "altijd", "nooit", "och", "är", "inte", "ett", "för", "aldrig",
+        "alltid", "jest", "nie", "się", "zawsze", "nigdy", "bir", "için", "değil",
+    }
+)  # fmt: skip
+_LETTER: Final = re.compile(r"[^\W\d_]")
+_WORDS: Final = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
+
+
+def is_other_language(text: str) -> bool:
+    """Returns whether a text is not in English, so that the phrases of these rules say nothing about it."""
+    letters = _LETTER.findall(text)
+    if sum(letter > "\u036f" for letter in letters) * 2 > len(letters):
+        return True
+    words = set(_WORDS.findall(re.sub(r"`[^`]*`|https?://\S+", " ", text.lower())))
+    return len(words & _OTHER) > max(1, len(words & _ENGLISH))

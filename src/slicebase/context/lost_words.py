@@ -1,7 +1,9 @@
 """Sentences and their content words, by which a summary is searched for what it keeps (docs/lost.md)."""
 
 import re
-from collections.abc import Iterable, Iterator
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property, lru_cache
 from typing import Final, NamedTuple
 
@@ -30,8 +32,12 @@ _COMMON: Final = frozenset(
         "what", "when", "where", "which", "while", "who", "why", "will", "with", "would", "yes", "yet", "you", "your",
     }
 )  # fmt: skip
+_MOST_ALIKE: Final = 100  # statements that have a word
 _ENDINGS: Final = ("ing", "ed", "es", "s")
-_LINES: Final = 4  # consecutive lines
+# A window has sixty words: as much as a few entries of a list. It does not matter how they are divided into lines.
+_STRETCH: Final = 12  # words
+_STRETCHES: Final = 5
+_PIECE: Final = re.compile(r"[\u3040-\u9fff]{1,2}|[^\s\u3040-\u9fff]{1,120}")  # two of these characters are a word
 
 
 class Sentence(NamedTuple):
@@ -81,15 +87,25 @@ _LINE_NUMBERS: Final = re.compile(
 )
 _NAME: Final = re.compile(r"[A-Za-z_]\w*(?:[./-]\w+)*|\b(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,40}\b")
 _IS_NAME: Final = re.compile(r"[a-z][A-Z]|[A-Z]{2}[a-z]|_|\w[./]\w|\d")
+_IS_JOINED: Final = re.compile(r"[a-z][A-Z]|\w_\w")
 
 
 def names(text: str) -> frozenset[str]:
-    """Returns the names in a text: identifiers, paths, versions, hashes; a path by its last step."""
-    found = (match[0] for match in _NAME.finditer(text))
-    return frozenset(each.rsplit("/", 1)[-1].lower() for each in found if _IS_NAME.search(each))
+    """Returns the names in a text: identifiers, paths, versions, hashes; a path by its last step.
+
+    A name that is joined by dots counts together with those in it that are names by themselves.
+    """
+    found: set[str] = set()
+    for match in _NAME.finditer(text):
+        if _IS_NAME.search(match[0]):
+            last = match[0].rsplit("/", 1)[-1]
+            found.add(last.lower())
+            found.update(part.lower() for part in last.split(".")[:-1] if _IS_JOINED.search(part))
+    return frozenset(found)
 
 
-def content_weights(text: str) -> dict[str, int]:
+@lru_cache(maxsize=8192)
+def content_weights(text: str) -> Mapping[str, int]:
     """Returns the content of a text: the stems of its content words, and its names and figures, which weigh more."""
     bare = _LINE_NUMBERS.sub(" ", text)
     weights = dict.fromkeys(content_stems(bare), 2)
@@ -115,7 +131,7 @@ def _stem(word: str) -> str:
 
 
 class Passages:
-    """A text in which statements are searched, in windows of a few consecutive lines."""
+    """A text in which statements are searched, in windows of a few dozen consecutive words."""
 
     def __init__(self, text: str) -> None:
         self._given = text
@@ -125,19 +141,34 @@ class Passages:
         """Returns which share of a text's content, by weight, a window has: names and figures weigh more than words."""
         sought = content_weights(text)
         total = sum(sought.values())
-        if not total:
-            return 0.0
-        return max((sum(sought[each] for each in sought.keys() & near) for near in self._near), default=0) / total
+        inside: Counter[int] = Counter()
+        for word, weight in sought.items():
+            windows = {
+                start for place in self._places.get(word, ()) for start in range(place - _STRETCHES + 1, place + 1)
+            }
+            for start in windows:
+                inside[start] += weight
+        return max(inside.values()) / total if inside else 0.0
 
     @cached_property
-    def _near(self) -> list[frozenset[str]]:
-        """The content of each window of the lines of the text, code included."""
-        lines = [frozenset(content_weights(line)) for line in self._given.splitlines() if line.strip()]
-        return [frozenset().union(*lines[at : at + _LINES]) for at in range(max(1, len(lines) - _LINES + 1))]
+    def _places(self) -> dict[str, list[int]]:
+        """The stretches of the text, code included, in which each of its words stands."""
+        found: dict[str, list[int]] = {}
+        for place, stretch in enumerate(_stretches(self._given)):
+            for word in content_weights(stretch):
+                found.setdefault(word, []).append(place)
+        return found
 
     def quote(self, literals: Iterable[str]) -> bool:
         """Returns whether the text contains each of these exactly, and not as part of a longer name."""
         return all(_quoted(literal).search(self.text) for literal in literals)
+
+
+def _stretches(text: str) -> Iterator[str]:
+    """Yields a text in stretches of a few words."""
+    pieces = _PIECE.findall(text)
+    for at in range(0, len(pieces), _STRETCH):
+        yield " ".join(pieces[at : at + _STRETCH])
 
 
 @lru_cache(maxsize=4096)
@@ -146,3 +177,39 @@ def _quoted(literal: str) -> re.Pattern[str]:
     if re.fullmatch(r"[a-z]+", literal):
         return re.compile(f"`{literal}`")
     return re.compile(rf"(?<![\w.-]){re.escape(literal)}(?![\w:/-]|\.\w)")
+
+
+class StatementIndex:
+    """Statements by their words, to find those that say the same as another one without a look at all of them."""
+
+    def __init__(self, statements: Iterable[Mapping[str, int]] = ()) -> None:
+        self._having: dict[str, list[int]] = {}
+        self._statements: list[Mapping[str, int]] = []
+        for each in statements:
+            self.add(each)
+
+    def add(self, content: Mapping[str, int]) -> None:
+        """Adds a statement, which gets the next number, from 0."""
+        for word in content:
+            self._having.setdefault(word, []).append(len(self._statements))
+        self._statements.append(content)
+
+    def like(self, content: Mapping[str, int], share: float, first: int = 0) -> list[int]:
+        """Returns the statements from a number on that have this share of a content by weight, in their order.
+
+        One that has it must have one of the rarest words that together weigh more than the rest. If these are so
+        common that there are too many statements, only the next ones are looked at.
+        """
+        total = sum(content.values())
+        rest, near = (1 - share) * total, set[int]()
+        for word in sorted(content, key=lambda each: (len(self._having.get(each, ())), each)):
+            if rest < 0:
+                break
+            rest -= content[word]
+            having = self._having.get(word, ())
+            near.update(having[(start := bisect_left(having, first)) : start + _MOST_ALIKE])
+        return [
+            number
+            for number in sorted(near)
+            if sum(content[word] for word in content.keys() & self._statements[number].keys()) >= share * total
+        ]

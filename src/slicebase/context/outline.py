@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from slicebase.context.lost_follow import items
-from slicebase.context.lost_speech import CLIENT_PROMPT
+from slicebase.context.lost_speech import said_by_user
 from slicebase.core.times import known_time, to_text
 from slicebase.graph.contents import calls_in, kinds_of
 from slicebase.graph.turn import Turn
@@ -48,5 +48,5 @@ def _steps(turn: Turn, kinds: set[str], decisions: Iterable[str]) -> list[tuple[
     spoken = "\n\n".join(part.text for part in turn.parts if part.type == "text" and part.text and not part.hidden)
     if "summary" in kinds:
         return [("compaction", spoken)]
-    prompts = [("prompt", spoken)] if "prompt" in kinds and not CLIENT_PROMPT.match(spoken) else []
+    prompts = [("prompt", spoken)] if "prompt" in kinds and said_by_user(spoken).strip() else []
     return [*prompts, *(("decision", text) for text in decisions)]

@@ -4,6 +4,10 @@ A model saw the path from the root to the summary, and what is beside that path.
 that this one continues; references are not part of it.
 """
 
+from collections.abc import Sequence
+from itertools import takewhile
+from typing import NamedTuple
+
 from slicebase.context.lost import CompactedTurns
 from slicebase.graph.turn import Turn
 from slicebase.history.paths import Paths, is_summary
@@ -19,8 +23,15 @@ def compacted_sessions(truth: Truth) -> list[str]:
     return sorted(newest, key=lambda session: (newest[session], session), reverse=True)
 
 
-def compactions(truth: Truth, session: str) -> list[CompactedTurns]:
-    """Returns a session's compactions, oldest first; if it has none, those of the sessions that it continues."""
+class CompactedSession(NamedTuple):
+    """The compactions of a session, oldest first, and the turns since the newest one."""
+
+    compactions: list[CompactedTurns]
+    since: list[Turn]
+
+
+def compactions(truth: Truth, session: str) -> CompactedSession:
+    """Returns a session's compactions; if it has none, those of the sessions that it continues."""
     truth.turns.session(session)
     paths = Paths(truth)
     turns = paths.turns(session)
@@ -29,7 +40,17 @@ def compactions(truth: Truth, session: str) -> list[CompactedTurns]:
         summaries = [turn for turn in paths.up(turns[-1]) if is_summary(turn)][::-1]
     found = [_compaction(paths, turn) for turn in summaries]
     followed = {turn.id for each in found for turn in each.summary[:-1]}
-    return [each for each in found if each.summary[-1].id not in followed]
+    separate = [each for each in found if each.summary[-1].id not in followed]
+    return CompactedSession(separate, _since(paths, turns, separate[-1].summary[-1]) if separate else [])
+
+
+def _since(paths: Paths, turns: Sequence[Turn], last: Turn) -> list[Turn]:
+    """Returns the turns of a session after a summary, which may be in a session that it continues."""
+    for place, turn in enumerate(turns):
+        if turn.id == last.id:
+            return list(turns[place + 1 :])
+    path = list(takewhile(lambda turn: turn.id != last.id, paths.up(turns[-1])))
+    return paths.seen(path[::-1], turns[-1])
 
 
 def _compaction(paths: Paths, last: Turn) -> CompactedTurns:

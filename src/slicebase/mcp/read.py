@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from msgspec import Meta
 
-from slicebase.context.lost import TABLE, headline, tally
+from slicebase.context.lost import headline, tally
 from slicebase.core.refs import as_words
 from slicebase.core.times import EARLIEST, LATEST, to_text
 from slicebase.errors import SlicebaseError
@@ -237,9 +237,10 @@ def _place(name: str, place: "LinkTarget") -> PlaceFound:
 
 
 class LostArguments(Arguments, frozen=True):
-    session: Annotated[str | None, Meta(description="Default: the one compacted last", examples=["session:0f3a…"])] = (
-        None
-    )
+    session: Annotated[str | None, Meta(description="Default: compacted last")] = None
+    prompt: Annotated[str, Meta(description="Rank for it", examples=["Fix the login"])] = ""
+    tokens: Annotated[int, Meta(description="As cited text")] = 0
+    cost: Annotated[bool, Meta(description="Read again")] = False
     limit: Limit = 20
     page: PageNumber = 1
 
@@ -247,31 +248,64 @@ class LostArguments(Arguments, frozen=True):
 class LostItem(Result, frozen=True):
     ref: str
     kind: str
-    mark: str
     text: str
 
 
 class LostResult(Result, frozen=True):
     summary: str
-    compactions: int
-    lost: Annotated[list[LostItem], Meta(description="Most important first")]
+    lost: list[LostItem]
     total: int
     session: str | None = None
     next: int | None = None
+    text: str = ""
 
 
 def lost(call: ToolCall, given: LostArguments) -> ToolOutput:
-    """Lists what the compactions of a session lost, the most important first."""
-    found = call.base.lost(given.session)
-    judged = found.items
-    shown, following = page_of(judged, given.page, given.limit)
-    items = [
-        LostItem(f"turn:{each.item.turn}", TABLE[each.item.kind].one, each.item.mark, excerpt(each.item.text))
-        for each in shown
-    ]
-    summary = "Never compacted."
-    if found.compactions:
-        summary = f"Compacted, the session {headline(tally(found.compactions))}."
-    result = LostResult(summary, len(found.compactions), items, len(judged), found.session, following)
-    lines = [f"{item.kind}, {item.mark}: {item.text} ({item.ref})" for item in items]
+    """Lists what the compactions of a session lost, the most important first, or what that cost; or renders it."""
+    if given.cost and (given.prompt or given.tokens):
+        raise SlicebaseError("bad-arguments", "cost goes with neither prompt nor tokens")
+    if given.tokens:
+        return _lost_context(call, given)
+    summary, session, items = _cost(call, given) if given.cost else _lost_items(call, given)
+    shown, following = page_of(items, given.page, given.limit)
+    result = LostResult(summary, list(shown), len(items), session, following)
+    lines = [f"{item.kind}: {item.text} ({item.ref})" for item in shown]
     return ToolOutput(result, f"{summary}\n{quoted(lines, more_pages(following)) if lines else ''}".strip())
+
+
+_Listed = tuple[str, str | None, list[LostItem]]  # a summary, the session, the entries
+
+
+def _lost_items(call: ToolCall, given: LostArguments) -> _Listed:
+    found = call.base.lost(given.session, prompt=given.prompt or None)
+    if given.prompt:
+        items = [
+            LostItem(each.ref, each.item.name if each.item else "from the turns before", excerpt(each.text))
+            for each in found.wanted
+        ]
+    else:
+        items = [LostItem(each.ref, each.name, excerpt(each.text)) for each in found.items]
+    if not found.compactions:
+        return "Never compacted.", found.session, items
+    times = "once" if len(found.compactions) == 1 else f"{len(found.compactions)} times"
+    return f"Compacted {times}, the session {headline(tally(found.compactions))}.", found.session, items
+
+
+def _cost(call: ToolCall, given: LostArguments) -> _Listed:
+    found = call.base.lost_cost(given.session)
+    items = [
+        LostItem(again.again.ref, f"{again.first.kind}, {again.tokens} tokens", excerpt(again.first.what))
+        for each in found
+        for again in each.repeated
+    ]
+    tokens = sum(each.tokens for each in found)
+    summary = f"Looked up again: {len(items)} things, about {tokens} tokens." if found else "Never compacted."
+    return summary, found[0].session if found else None, items
+
+
+def _lost_context(call: ToolCall, given: LostArguments) -> ToolOutput:
+    record = not call.environment.read_only
+    built = call.base.lost_context(given.session, given.tokens, prompt=given.prompt or None, record=record)
+    summary = f"{len(built.pieces)} pieces, {built.tokens} tokens; {built.id}"
+    result = LostResult(summary, [], len(built.pieces), built.manifest.filters["session"], text=built.text)
+    return ToolOutput(result, f"{built.text}\n{summary}")

@@ -149,11 +149,12 @@ TOOLS: Mapping[str, Tool] = {
     ),
     "lost": Tool(
         "Show what a compaction forgot",
-        "After your context was compacted: list the rules, decisions, findings, tasks and commands that the summary "
-        "dropped. recall opens them.",
+        "After your context was compacted: list what the summary dropped, the most needed first.",
         read.LostArguments,
         read.LostResult,
         read.lost,
+        records=True,
+        idempotent=False,
     ),
     "why": Tool(
         "Show what something rests on",

@@ -1,24 +1,39 @@
 """What compactions of stored sessions kept and lost, and a context of what was lost for the next prompt."""
 
-from collections.abc import Iterable, Sequence
-from itertools import takewhile
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from textwrap import shorten
 from typing import Final, NamedTuple
 
 from slicebase.context.assemble import Candidate, Context, assemble
-from slicebase.context.lost import LOST_RULES, TABLE, CompactedTurns, JudgedItem, Loss, by_importance, judge
-from slicebase.context.lost_prompt import LostPassage, for_prompt
+from slicebase.context.forms import for_index
+from slicebase.context.identifiers import in_any_case
+from slicebase.context.lost import (
+    LOST_RULES,
+    TABLE,
+    CompactedTurns,
+    JudgedCompactions,
+    JudgedItem,
+    Loss,
+    judge,
+)
+from slicebase.context.lost_prompt import AskedTurns, LostPassage, for_prompt, in_order
 from slicebase.context.manifest import Budget, heading
+from slicebase.context.question import Question, analyse
+from slicebase.context.ranking import CONSIDERED, Figures, rank, rarity
 from slicebase.context.rediscovery import LookupKind, Repeated, naming, repeated, things
 from slicebase.core.hashing import lone_surrogate
 from slicebase.core.refs import as_words
 from slicebase.core.times import Moment, from_text, milliseconds, to_text
 from slicebase.errors import SlicebaseError
+from slicebase.graph.contents import readable_text
 from slicebase.graph.record import TurnRecord
-from slicebase.graph.turn import Turn, turn_text
+from slicebase.graph.turn import Turn
 from slicebase.history.compactions import compacted_sessions, compactions
 from slicebase.history.imports import ImportProgress
+from slicebase.index.narrow import TurnFilters
+from slicebase.index.turns import TurnIndex
+from slicebase.index.upkeep import ask_turns
 from slicebase.runs.records import Span
 from slicebase.truth.truth import Truth
 from slicebase.verbs.contexts import check_tokens
@@ -28,13 +43,23 @@ from slicebase.verbs.record import built
 
 
 class Cost(NamedTuple):
-    """What was looked up again after a compaction."""
+    """What was looked up again after a compaction of a session."""
 
+    session: str
     summary: Turn
-    repeated: tuple[Repeated, ...]
+    repeated: tuple[Repeated, ...]  # what the summary does not name
+    named: tuple[Repeated, ...] = ()  # what it names
+
+    @property
+    def dearest(self) -> list[Repeated]:
+        """All of it: first what the summary does not name, the dearest first."""
+        return sorted(
+            (*self.repeated, *self.named),
+            key=lambda each: (each.in_summary, -each.tokens, each.first.kind, each.first.what),
+        )
 
     def count(self, kind: LookupKind) -> int:
-        """How many things of a kind were looked up again."""
+        """How many things of a kind that the summary does not name were looked up again."""
         return sum(each.first.kind == kind for each in self.repeated)
 
     @property
@@ -51,12 +76,8 @@ class Losses(NamedTuple):
 
     session: str | None
     compactions: list[Loss]
+    items: Sequence[JudgedItem] = ()  # what was lost in all of them and still matters, the most needed first
     wanted: Sequence[LostPassage] = ()  # what was lost by what a prompt asks, the best first, if there is a prompt
-
-    @property
-    def items(self) -> list[JudgedItem]:
-        """What was lost in all of them and still matters, the most needed first."""
-        return by_importance(each for loss in self.compactions for each in loss.judged)
 
     def __bool__(self) -> bool:
         return bool(self.compactions)
@@ -67,14 +88,25 @@ class Losses(NamedTuple):
 
 
 def lost(parts: Parts, session: str | None = None, *, prompt: str | None = None) -> Losses:
-    """Judges each compaction of a session; by default, of the session that was compacted last."""
+    """Judges the compactions of a session; by default, of the session that was compacted last."""
     asked = None if prompt is None else parts.surroundings.redaction.text(_checked(prompt))
-    name = session if session is not None else next(iter(compacted_sessions(parts.truth)), None)
-    if name is None:
-        return Losses(None, [])
-    judged = [(each, judge(each)) for each in compactions(parts.truth, name)]
-    found = Losses(name, [loss for _, loss in judged])
-    return found if asked is None else found._replace(wanted=_for_prompt(asked, judged, _MOST))
+    name = _session(parts, session)
+    removed, since = compactions(parts.truth, name) if name is not None else ([], [])
+    if not removed:
+        return Losses(name, [])
+    judged = judge(removed, since)
+    wanted = [] if asked is None else _for_prompt(parts.truth, parts.turn_index, asked, removed, judged)
+    return Losses(name, judged.losses, judged.items, wanted)
+
+
+def _session(parts: Parts, session: str | None) -> str | None:
+    return session if session is not None else next(iter(compacted_sessions(parts.truth)), None)
+
+
+def was_compacted(parts: Parts, session: str | None) -> bool:
+    """Returns whether a session was compacted; by default, whether any was."""
+    name = _session(parts, session)
+    return name is not None and bool(compactions(parts.truth, name).compactions)
 
 
 def lost_everywhere(parts: Parts) -> list[Losses]:
@@ -84,34 +116,30 @@ def lost_everywhere(parts: Parts) -> list[Losses]:
 
 def lost_in(parts: Parts, paths: Iterable[Path], progress: ImportProgress) -> Losses:
     """Imports transcripts, then judges the one of their sessions that was compacted last."""
+    session = compacted_in(parts, paths, progress)
+    return lost(parts, session) if session is not None else Losses(None, [])
+
+
+def compacted_in(parts: Parts, paths: Iterable[Path], progress: ImportProgress) -> str | None:
+    """Imports transcripts, and returns the one of their sessions that was compacted last, else any of them."""
     read = import_conversations(parts, paths, progress=progress).report.sessions
     newest = next((session for session in compacted_sessions(parts.truth) if session in read), None)
-    return lost(parts, newest or min(read)) if read else Losses(None, [])
+    return newest or min(read, default=None)
 
 
 def lost_cost(parts: Parts, session: str | None = None) -> list[Cost]:
     """Returns what was looked up again after each compaction of a session; by default, of the one compacted last."""
-    name = session if session is not None else next(iter(compacted_sessions(parts.truth)), None)
+    name = _session(parts, session)
     if name is None:
         return []
-    found = compactions(parts.truth, name)
-    return [
-        Cost(each.summary[-1], tuple(repeated(each.before, each.said, after)))
-        for each, after in zip(found, turns_after(parts.truth, found), strict=True)
-    ]
-
-
-def turns_after(truth: Truth, found: Sequence[CompactedTurns]) -> list[list[Turn]]:
-    """Returns the turns after each compaction up to the next one, as they are stored in its session."""
-    after: list[list[Turn]] = []
-    for each in found:
-        last = each.summary[-1]
-        stored = [truth.turn(record.record.id) for record in truth.turns.of_session(last.session)]
-        turns = [turn for turn in stored if turn is not None]
-        place = next(number for number, turn in enumerate(turns) if turn.id == last.id)
-        rest = takewhile(lambda turn: not any(part.summary for part in turn.parts), turns[place + 1 :])
-        after.append(list(rest))
-    return after
+    removed, since = compactions(parts.truth, name)
+    following = [*(each.before for each in removed[1:]), since]
+    costs = []
+    for each, after in zip(removed, following[: len(removed)], strict=True):
+        found = repeated(each.before, each.said, after)
+        named = tuple(again for again in found if again.in_summary)
+        costs.append(Cost(name, each.summary[-1], tuple(again for again in found if not again.in_summary), named))
+    return costs
 
 
 def lost_context(
@@ -131,12 +159,12 @@ def lost_context(
     asked = parts.surroundings.redaction.text(_checked(prompt)) if prompt is not None else None  # the manifest keeps it
 
     def build() -> Context:
-        name = session if session is not None else next(iter(compacted_sessions(parts.truth)), None)
+        name = _session(parts, session)
         if name is None:
             raise SlicebaseError("no-session", "no stored session was compacted", hint="`lost` returns an empty result")
-        removed = compactions(parts.truth, name)
-        judged = [(each, judge(each)) for each in removed]
-        return render_lost(parts.truth, name, judged, tokens, moment, asked)
+        removed, since = compactions(parts.truth, name)
+        judged = judge(removed, since)
+        return render_lost(parts.truth, parts.turn_index, name, removed, judged, tokens, moment, asked)
 
     return built(parts, build, record=record)
 
@@ -156,12 +184,15 @@ _HEADING: Final = 120  # characters of a prompt in the heading of its context
 _FIRST_ITEMS: Final = 8  # items that come before the places that were looked at last
 _LAST: Final = 3
 _MOST: Final = 256  # passages: more than fit into a context that a prompt has room for
+_LEAST_TOKENS: Final = 16  # of a piece
 
 
 def render_lost(
     truth: Truth,
+    index: TurnIndex,
     session: str,
-    judged: Sequence[tuple[CompactedTurns, Loss]],
+    removed: Sequence[CompactedTurns],
+    judged: JudgedCompactions,
     tokens: int,
     as_of: int,
     prompt: str | None,
@@ -171,13 +202,11 @@ def render_lost(
     if prompt:
         question += f", for: {shorten(prompt, _HEADING, placeholder=' …')}"
     check_tokens(tokens, heading(question, to_text(as_of)))
-    items = by_importance(each for _, loss in judged for each in loss.judged)
-    wanted = [
-        LostPassage(each.item.turn, each.item.start, each.item.end, each.text, each.score, each) for each in items
-    ]
-    if prompt:
-        wanted = _for_prompt(prompt, judged, _MOST)
-    looked_at = _last_looked_at([removed for removed, _ in judged])
+    if prompt and removed:
+        wanted = _for_prompt(truth, index, prompt, removed, judged)
+    else:
+        wanted = in_order(judged.items[: max(_MOST, tokens // _LEAST_TOKENS)])
+    looked_at = _last_looked_at(removed[-1]) if removed else []
     records = truth.turns.find({each.turn for each in (*wanted, *looked_at)})
     candidates = [_lost_candidate(truth, records[each.turn].record, each) for each in wanted]
     candidates[_FIRST_ITEMS:_FIRST_ITEMS] = [
@@ -193,7 +222,7 @@ def render_lost(
         ranker=LOST_RULES,
         filters={
             "session": session,
-            "compactions": [loss.summary.id for _, loss in judged],
+            "compactions": [loss.summary.id for loss in judged.losses],
             **({"prompt": prompt} if prompt else {}),
         },
         slices=(),
@@ -201,24 +230,46 @@ def render_lost(
     )
 
 
-def _last_looked_at(removed: Sequence[CompactedTurns]) -> list[LostPassage]:
+def _last_looked_at(removed: CompactedTurns) -> list[LostPassage]:
     """Returns the last files and searches that the summary does not name: where the agent was."""
+    known = things(removed.before)
+    said = naming(removed.said, known.values())
+    texts = {turn.id: readable_text(turn.parts) for turn in removed.before}
     found: list[LostPassage] = []
-    for each in removed[-1:]:
-        known = things(each.before)
-        said = naming(each.said, known.values())
-        texts = {turn.id: turn_text(turn.parts) for turn in each.before}
-        for thing in [thing for thing in known.values() if thing.kind in ("file", "search") and not said(thing)][::-1]:
-            start = texts[thing.turn].find(thing.what)
-            if start >= 0 and len(found) < _LAST:
-                found.append(LostPassage(thing.turn, start, start + len(thing.what), thing.what, 0, None))
+    for thing in [thing for thing in known.values() if thing.kind in ("file", "search") and not said(thing)][::-1]:
+        start = texts[thing.turn].find(thing.what)
+        if start >= 0 and len(found) < _LAST:
+            found.append(LostPassage(thing.turn, start, start + len(thing.what), thing.what, 0, None))
     return found
 
 
-def _for_prompt(prompt: str, judged: Sequence[tuple[CompactedTurns, Loss]], limit: int) -> list[LostPassage]:
-    turns = [turn for removed, _ in judged for turn in removed.before]
-    said = "\n\n".join(removed.said for removed, _ in judged)
-    return for_prompt(prompt, turns, said, [each for _, loss in judged for each in loss.judged], limit)
+def _for_prompt(
+    truth: Truth, index: TurnIndex, prompt: str, removed: Sequence[CompactedTurns], judged: JudgedCompactions
+) -> list[LostPassage]:
+    turns = {turn.id: turn for each in removed for turn in each.before}
+    sessions = sorted({turn.session for turn in turns.values()})
+    wanted = TurnFilters(sessions=sessions)
+
+    def asked() -> AskedTurns:
+        question = analyse(prompt, index.words(prompt))
+        figures = index.figures(question, wanted)
+        scores = {each.turn: each.score for each in rank(question, figures, CONSIDERED) if each.turn in turns}
+        return AskedTurns(scores, _worth_of_words(index, question, figures))
+
+    return for_prompt(ask_turns(index, truth, asked), turns.values(), removed[-1].said, judged, _MOST)
+
+
+def _worth_of_words(index: TurnIndex, question: Question, figures: Figures) -> Callable[[str], int]:
+    """Returns a function that gives the worth of the words and identifiers of a question in a text."""
+    worths = {match.known_as: rarity(match.turns, figures.indexed) for match in figures.matches}
+    names = {name: max(worths.get(form, 0) for form in in_any_case(name)) for name in question.names}
+
+    def worth(text: str) -> int:
+        low, stems = text.lower(), {word.stem for word in index.words(for_index(text))}
+        of_words = sum(value for stem, value in worths.items() if stem in stems)
+        return of_words + sum(value for name, value in names.items() if name in low)
+
+    return worth
 
 
 def _lost_candidate(truth: Truth, record: TurnRecord, found: LostPassage) -> Candidate:
@@ -227,11 +278,11 @@ def _lost_candidate(truth: Truth, record: TurnRecord, found: LostPassage) -> Can
         ref=f"turn:{record.id}",
         corpus=f"session:{record.session}",
         content_hash=record.content_hash,
-        text=truth.text_of(record) or "",
-        label=f"{TABLE[item.kind].one}, {as_words(item.item.mark)}" if item else as_words(record.role),
-        group=TABLE[item.kind].heading if item else "From the turns before",
+        text=truth.readable_text_of(record) or "",
+        label=as_words(item.name) if item else as_words(record.role),
+        group=item.heading if item else "From the turns before",
         order=(from_text(record.time), f"{record.id} {found.start:09}"),
         score=found.score,
-        parts=dict(item.parts) if item else {"prompt": found.score},
+        parts=dict(found.parts),
         passage=Span(start=found.start, end=found.end),
     )

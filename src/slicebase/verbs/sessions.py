@@ -4,7 +4,7 @@ import sys
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from slicebase.context.lost_speech import CLIENT_PROMPT
+from slicebase.context.lost_speech import said_by_user
 from slicebase.context.match import unwanted
 from slicebase.context.query import read
 from slicebase.core.times import to_text
@@ -71,7 +71,7 @@ _LONGEST_PROMPT: Final = 200  # characters
 def _first_prompt(truth: Truth, prompts: Sequence[str]) -> str:
     """Returns the beginning of the first prompt, if possible one that the client did not write itself."""
     texts = [_beginning(truth, turn) for turn in prompts]
-    typed = [text for text in texts if not CLIENT_PROMPT.match(text)]
+    typed = [said for text in texts if (said := " ".join(said_by_user(text).split()))]
     return next(iter([*typed, *texts]), "")
 
 

@@ -14,11 +14,15 @@ from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from slicebase.base import Slicebase
-from slicebase.context.lost import CompactedTurns, JudgedItem
+from slicebase.context.lost import CompactedTurns
+from slicebase.context.lost_items import TranscriptItem
 from slicebase.context.lost_shell import simple_commands
-from slicebase.graph.turn import Turn, turn_text
+from slicebase.graph.contents import readable_text
+from slicebase.graph.turn import Turn
 from slicebase.history.compactions import compacted_sessions, compactions
-from slicebase.verbs.lost import turns_after
+from slicebase.history.imports import import_inputs
+from slicebase.history.inputs import inputs
+from slicebase.importers.values import Options
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 LABELLED = DATA / "claude-code" / "lost"
@@ -57,46 +61,43 @@ class Corpus(NamedTuple):
 
 
 @cache
-def corpus() -> Corpus | None:
-    """Imports every transcript with a compaction into a temporary workspace; None where the data is absent."""
+def corpus(*, only_labelled: bool = False) -> Corpus | None:
+    """Reads the transcripts with a compaction into a temporary workspace; None where the data is absent."""
     if not (LABELLED / "labels.jsonl").exists():
         return None
     folder = TemporaryDirectory()
     base = Slicebase.open(folder.name, folder.name, create=True)
-    base.import_(
-        [
-            *LABELLED.glob("*-*.jsonl"),
-            *(DATA / "claude-code" / "compacted").glob("*.jsonl"),
-            *(DATA / "codex").glob("*.jsonl"),
-        ]
-    )
+    paths = sorted(LABELLED.glob("*-*.jsonl"))
+    if not only_labelled:
+        paths += sorted((DATA / "claude-code" / "compacted").glob("*.jsonl")) + sorted((DATA / "codex").glob("*.jsonl"))
+    with base.truth.database.bulk():  # without an index: few readers need one, and they fill it
+        import_inputs(base.truth, inputs(paths), Options())
     labels = [json.loads(line) for line in (LABELLED / "labels.jsonl").read_text().splitlines()]
     read = [Label(each["session"], each["kind"], each["quote"], each["in_summary"], each["worth"]) for each in labels]
     found = []
     for session in sorted(compacted_sessions(base.truth)):
-        removed = compactions(base.truth, session)
-        for number, (turns, after) in enumerate(zip(removed, turns_after(base.truth, removed), strict=True)):
+        removed, since = compactions(base.truth, session)
+        following = [*(each.before for each in removed[1:]), since]
+        for number, (turns, after) in enumerate(zip(removed, following, strict=True)):
             own = [label for label in read if label.session == session] if number == 0 else []
-            found.append(Compaction(session, turns, after, own))
+            found.append(Compaction(session, turns, list(after), own))
     return Corpus(base, folder, found)
 
 
-def matching(
-    each: JudgedItem, turns: Iterable[Turn], labels: Iterable[Label], *, same_command: bool = True
-) -> list[Label]:
-    """Returns the labels that an item matches."""
-    whole = next((turn_text(turn.parts) for turn in turns if turn.id == each.item.turn), "")
-    shown = (_even(each.text)[:COUNTED], _even(whole[each.item.start : each.item.end])[:COUNTED])
+def matching(item: TranscriptItem, turn: Turn, labels: Iterable[Label], *, same_command: bool = True) -> list[Label]:
+    """Returns the labels that an item of a turn matches."""
+    text = readable_text(turn.parts)[item.start : item.end]
+    shown = (_even(item.text)[:COUNTED], _even(text)[:COUNTED])
     return [
         label
         for label in labels
-        if any(_even(label.quote) in text for text in shown) or (same_command and _same_command(each, label))
+        if any(_even(label.quote) in text for text in shown) or (same_command and _is_same_command(item, label))
     ]
 
 
-def _same_command(each: JudgedItem, label: Label) -> bool:
-    simple = simple_commands(label.quote) if label.kind == each.kind == "command" else ()
-    return bool(simple) and set(simple) <= set(each.item.quotes)
+def _is_same_command(item: TranscriptItem, label: Label) -> bool:
+    simple = simple_commands(label.quote) if label.kind == item.kind == "command" else ()
+    return bool(simple) and set(simple) <= set(item.quotes)
 
 
 def _even(text: str) -> str:

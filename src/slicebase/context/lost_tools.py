@@ -1,0 +1,122 @@
+"""The tools of coding agents, by what they do: read, write, search, run commands, keep lists of tasks, ask the user.
+
+Names are compared in lower case. What a tool outside these tables does is not known.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final, Literal, NamedTuple
+
+from slicebase.graph.turn import Part
+
+READERS: Final = frozenset({"read", "read_file", "view", "view_image", "notebookread"})
+WRITERS: Final = frozenset(
+    {
+        "edit", "multiedit", "write", "notebookedit", "write_file", "edit_file", "replace", "create_file",
+        "str_replace_editor", "str_replace_based_edit_tool", "apply_patch",
+    }
+)  # fmt: skip
+SEARCHERS: Final = frozenset(
+    {
+        "grep", "glob", "search", "search_file_content", "websearch", "webfetch", "codebase_search", "ls",
+        "list_directory", "web_fetch", "google_web_search", "toolsearch", "lsp",
+    }
+)  # fmt: skip
+SHELLS: Final = frozenset(
+    {"bash", "shell", "local_shell", "exec_command", "container.exec", "run_shell_command", "run_terminal_cmd"}
+)
+# Tools that return the words of another model.
+REPORTERS: Final = frozenset({"task", "agent", "taskoutput", "agentoutput", "spawn_agent", "wait_agent"})
+PLANNERS: Final = frozenset({"exitplanmode", "exit_plan_mode"})
+ASKERS: Final = frozenset({"askuserquestion", "ask_user"})
+# Tools that write a complete list of tasks: the key of the list, and the key of the text of an entry.
+TODO_LISTS: Final[Mapping[str, tuple[str, str]]] = {
+    "todowrite": ("todos", "content"),
+    "write_todos": ("todos", "description"),
+    "update_plan": ("plan", "step"),
+}
+TASK_TOOLS: Final = frozenset({"taskcreate", "taskupdate"})
+TASK_LISTS: Final = TASK_TOOLS | TODO_LISTS.keys()
+# An error of one of these is about the use of the tool. An error of a command is about the work.
+CLIENT_TOOLS: Final = (
+    READERS | WRITERS | SEARCHERS | REPORTERS | PLANNERS | ASKERS | TASK_LISTS
+    | {"bashoutput", "killshell", "killbash", "skill", "slashcommand"}
+    | {"enterplanmode", "tasklist", "taskget", "todoread"}
+)  # fmt: skip
+
+PATHS: Final = ("file_path", "path", "absolute_path", "notebook_path", "target_file", "filename")
+_COMMAND_KEYS: Final = ("command", "cmd")
+
+
+def tool_name(part: Part) -> str:
+    """Returns the name of a call's tool as the tables have it."""
+    name = (part.name or "").lower()
+    return "apply_patch" if name.endswith("apply_patch") else name
+
+
+def argument(part: Part, names: Iterable[str]) -> str | None:
+    """Returns the first of the named arguments of a call that is a text."""
+    given = part.arguments if isinstance(part.arguments, dict) else {}
+    return next((given[key] for key in names if isinstance(given.get(key), str) and given[key]), None)
+
+
+def command_in(name: str | None, arguments: Any) -> str | None:
+    """Returns the shell command in the arguments of a call; None if it has none."""
+    if (name or "").lower() not in SHELLS:
+        return None
+    given = arguments
+    if isinstance(arguments, dict):
+        given = next((arguments[key] for key in _COMMAND_KEYS if arguments.get(key)), None)
+    if isinstance(given, list) and all(isinstance(word, str) for word in given):
+        # `bash -lc "…"`
+        given = (
+            given[-1] if len(given) == 3 and given[1].startswith("-") and given[1].endswith("c") else " ".join(given)
+        )
+    return given.replace("\\\n", "  ").strip() or None if isinstance(given, str) else None
+
+
+# Files that a call changes
+
+HowChanged = Literal["created", "changed", "removed"]
+
+
+class FileChange(NamedTuple):
+    """A file that a call changes, by the path that the call names."""
+
+    path: str
+    how: HowChanged
+
+
+_PATCHED: Final = re.compile(r"^\*\*\* (Add File|Update File|Delete File|Move to): (.+?)\s*$", re.MULTILINE)
+_BY_PATCH: Final[Mapping[str, HowChanged]] = {
+    "Add File": "created",
+    "Update File": "changed",
+    "Delete File": "removed",
+    "Move to": "created",
+}
+_CREATORS: Final = frozenset({"write", "write_file", "create_file"})
+_REPLACED: Final = re.compile(r"\b(?:has been (?:updated|modified)|overwr\w+|overwritten)\b", re.IGNORECASE)
+
+
+def file_changes(part: Part, result: str = "") -> list[FileChange]:
+    """Returns the files that a call of a writing tool, or a patch in a command, changes, given its result."""
+    patched = [
+        FileChange(match[2], _BY_PATCH[match[1]])
+        for text in _texts(part.arguments)
+        for match in _PATCHED.finditer(text)
+    ]
+    name = tool_name(part)
+    if patched or name not in WRITERS or (path := argument(part, PATHS)) is None:
+        return patched
+    created = name in _CREATORS or argument(part, ("command",)) == "create"
+    return [FileChange(path, "created" if created and not _REPLACED.search(result[:500]) else "changed")]
+
+
+def _texts(arguments: Any) -> Iterator[str]:
+    """Yields the texts among arguments that may be a patch."""
+    if isinstance(arguments, str):
+        yield arguments
+    elif isinstance(arguments, dict | list):
+        for inner in arguments.values() if isinstance(arguments, dict) else arguments:
+            if isinstance(inner, str | list) and "*** " in str(inner):
+                yield from _texts(inner)
