@@ -322,3 +322,27 @@ def test_an_old_archive_is_never_shown_behind_newer_text(tool: Tool) -> None:
     assert headings() == ["Day one", "Day three", "Day four", "Day two", "Day one"]
     library.restore(second)
     assert headings() == ["Day one", "Day two", "Day three", "Day four", "Day two", "Day one"]
+
+
+@pytest.mark.parametrize("ends", [("\r\n", "\n"), ("\n", "\r\n")])
+def test_an_edit_of_a_divided_file_has_the_line_ends_of_the_part(tool: Tool, ends: tuple[str, str]) -> None:
+    file_id, _ = divided(tool, "split")
+    folder = tool.base.library.folder
+    part_id = parts_of(folder.find(file_id))[0]
+    for name, end in zip((file_id, part_id), ends, strict=True):
+        path = folder.path / f"{name}.slice"
+        path.write_bytes(path.read_bytes().replace(b"\r\n", b"\n").replace(b"\n", end.encode()))
+    words = [folder.find(name).text_for_model().split()[-2:] for name in (file_id, part_id)]
+    for last in words:
+        number = last[0]
+        tool("str_replace", path="/memories/big", old_str=f"par {number}\nxx", new_str=f"PAR {number}\nnew\nxx")
+    lines = [line.partition("\t")[2] for line in tool("view", path="/memories/big").split("\n")[1:]]
+    for number, _ in words:
+        at = [line.strip() for line in lines].index(f"PAR {number}")
+        tool("insert", path="/memories/big", insert_line=at + 1, insert_text="one\ntwo")
+        lines[at + 1 : at + 1] = ["one", "two"]
+    for name, end, (number, _) in zip((file_id, part_id), ends, words, strict=True):
+        text = folder.find(name).body.decode()
+        assert text.count("\n") == text.count(end)
+        assert text.count("\r") == end.count("\r") * text.count("\n")
+        assert end.join([f"PAR {number}", "one", "two", "new", "xx"]) in text

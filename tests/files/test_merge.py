@@ -15,7 +15,7 @@ from fuzz.merge_checks import check
 from fuzz.merges import versions
 from slicebase.files.body.text import append_in_section
 from slicebase.files.merge import Outcome, merge, merge_bytes
-from slicebase.files.merge_lines import equal_parts, lines_of, marked, merge_lines
+from slicebase.files.merge_lines import comparable, equal_parts, lines_of, marked, merge_lines
 from slicebase.files.merge_scalars import Spelling
 from slicebase.files.slice_file import SliceFile
 
@@ -123,6 +123,28 @@ def test_each_line_keeps_its_end_where_they_differ() -> None:
     base = file(crlf(row("a")))
     result = merged(base, file(crlf(row("a")) + row("b")), file(crlf(row("a")) + row("c")))
     assert result.body.decode() == crlf(row("a")) + row("b") + row("c")
+
+
+@pytest.mark.parametrize("base", [crlf(row("a")), crlf(row("a")) + row("b")])
+def test_a_side_that_leaves_no_line_end_does_not_change_those_of_the_other(base: str) -> None:
+    """The frontmatter has LF, which says nothing about a body that has other line ends, or different ones."""
+    emptied, grown = file(), file(base + crlf(row("c")))
+    assert merged(file(base), emptied, grown).body == merged(file(base), grown, emptied).body == crlf(row("c")).encode()
+    one = file(row("a").strip())
+    assert merged(file(base), one, grown).body.decode().endswith(crlf(row("c")).strip())
+
+
+def test_half_a_line_end_at_the_end_is_none_of_the_text() -> None:
+    """A text with different line ends is compared with one of CRLF: with a line end, it would have `\\r` twice."""
+    assert comparable(None, b"\none\r\ntwo\r", b"one\r\nthree\r\n").ours == [b"", b"one", b"two"]
+
+
+def test_a_side_that_empties_a_file_and_gives_it_other_line_ends_has_changed_them() -> None:
+    base, theirs = (file(body, type="text").to_bytes() for body in ("one\n", "one\n\ntwo\n"))
+    base, theirs = (data.replace(b"\n", b"\r\n") for data in (base, theirs))
+    outcome = merge_bytes(base, file("", type="text").to_bytes(), theirs, "x.slice")
+    assert b"\r" not in outcome.data
+    assert b"two\n" in outcome.data
 
 
 # ---- lines and paragraphs

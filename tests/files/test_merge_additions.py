@@ -100,6 +100,17 @@ def test_a_section_that_one_side_adds_stays_when_the_other_removes_the_paragraph
 
 
 @pytest.mark.parametrize(
+    ("body_type", "write", "new"),
+    [("text", "append", "Two.\n"), ("markdown", "append", "## B\n\nTwo.\n"), ("markdown", "replace", "## B\n\nTwo.\n")],
+)
+def test_a_page_does_not_begin_with_the_blank_line_after_a_paragraph_that_is_gone(
+    body_type: str, write: str, new: str
+) -> None:
+    base, ours, theirs = (file(body, type=body_type, write=write) for body in ("One.\n", "", f"One.\n\n{new}"))
+    assert merged(base, ours, theirs).body == merged(base, theirs, ours).body == new.encode()
+
+
+@pytest.mark.parametrize(
     ("ours", "theirs"),
     [
         ("# T\n\nOther.\n", "# T\n\nOne.\n\n## B\n\nText.\n"),  # the text above it was replaced

@@ -105,6 +105,14 @@ def test_files_over_their_size_and_marks_of_summarize_are_due_until_done(workspa
     assert kinds(workspace) == {}
 
 
+def test_a_file_that_overflow_divided_is_not_over_its_size(workspace: Workspace) -> None:
+    """The links to its parts are none of what it asks for: nobody can make them fewer."""
+    links = [{"rel": "has_part", "to": f"part{number}", "label": "overflow"} for number in range(9)]
+    path = put(workspace, "split", "x" * 65_000, contract={"overflow": "split"}, updated_at=ago(1), links=links)
+    assert path.stat().st_size > 65_536
+    assert kinds(workspace) == {}
+
+
 def test_a_part_belongs_to_its_whole_and_archives_are_left_out(workspace: Workspace) -> None:
     contract = {"cleanup": "Summarize when over 2 entries."}
     parts = {"part": "overflow", "old": "archive"}

@@ -185,6 +185,11 @@ def test_a_row_that_names_none_starts_a_chain_of_its_own_in_mode_supersede(scrat
         ("Use  Redis.", "use redis.", True),
         ("Use Redis.", "Use PostgreSQL.", False),
         ('{"n": 1}', '{"n": 1}', False),
+        ('{"key": 42, "text": "open"}', '{"key": 42, "text": "closed"}', True),
+        ('{"key": 42, "text": "open"}', '{"key": "42", "text": "closed"}', True),
+        ('{"key": 0, "text": "open"}', '{"key": false, "text": "open"}', False),
+        ('{"topic": {"a": 1, "b": [2]}, "text": "1"}', '{"topic": {"b": [2], "a": 1}, "text": "2"}', True),
+        ('{"topic": null, "text": "1"}', '{"topic": null, "text": "2"}', False),
     ],
 )
 def test_a_topic_that_a_log_has_is_superseded_or_confirmed_as_new(

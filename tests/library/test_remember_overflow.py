@@ -461,3 +461,23 @@ def test_a_killed_archive_of_a_part_is_undone_by_the_next_write(scratch: Scratch
     fill(scratch, note, 30)
     assert not scratch.path(copy.id or "").exists()
     assert unfinished_overflows(scratch.folder) == ([], [], [])
+
+
+@pytest.mark.parametrize("ends", [("\n", "\r\n"), ("\r\n", "\n"), ("\r\n", "\r\n")])
+@pytest.mark.parametrize("body_type", ["jsonl", "text", "markdown"])
+def test_a_file_of_which_everything_moves_goes_on_with_the_line_ends_of_its_body(
+    scratch: ScratchLibrary, body_type: str, ends: tuple[str, str]
+) -> None:
+    """Ruling 20: those of the frontmatter may be others, and say nothing about a body that has its own."""
+    note = scratch.new(body_type, "", "overflow=archive")
+    fill(scratch, note, 8)
+    file = scratch.file(note)
+    head, body = (data.replace(b"\n", end.encode()) for data, end in zip((file.head, file.body), ends, strict=True))
+    scratch.path(note).write_bytes(head + body)
+    scratch.remember(note, "y" * 1000)
+    (part,) = parts(scratch, note)
+    assert part.body.strip() == body.strip()
+    written = scratch.file(note)
+    for data, end in zip((written.head, written.body), ends, strict=True):
+        assert data.count(b"\n") == data.count(end.encode())
+        assert data.count(b"\r") == end.count("\r") * data.count(b"\n")

@@ -164,43 +164,39 @@ class MemoryTool:
         path, old = given["path"], given["old_str"]
         with self._folder.writing() as writer:
             file = self._file(path)
-            shown = self._shown(file)
-            text, newline = shown.text, newline_of(file.body, file.newline)
-            forms = (old, with_ends(old, newline))
-            old = next((form for form in forms if form in text), self.surroundings.redaction.uncounted(forms[1]))
-            positions = [match.start() for match in re.finditer(f"(?={re.escape(old)})", text)] if old else []
-            if not positions:
+            text = self._shown(file).text
+            found = _places_of(old, text) or _places_of(self.surroundings.redaction.uncounted(old), text)
+            if not found:
                 raise SlicebaseError(
                     "edit-refused", f"No replacement was performed, old_str `{old}` did not appear verbatim in {path}."
                 )
-            if len(positions) > 1:
-                lines = ", ".join(str(text.count("\n", 0, at) + 1) for at in positions)
+            if len(found) > 1:
+                lines = ", ".join(str(text.count("\n", 0, at) + 1) for at, _ in found)
                 raise SlicebaseError(
                     "edit-refused",
                     f"No replacement was performed. Multiple occurrences of old_str `{old}` in lines: {lines}. "
                     "Please ensure it is unique",
                 )
-            self._edit(writer, file, _Edit(positions[0], len(old), with_ends(given["new_str"], newline)), stamp)
+            start, size = found[0]
+            self._edit(writer, file, _Edit(start, size, given["new_str"]), stamp)
             new = self._shown(self._file(path)).text
-        first = new.count("\n", 0, positions[0])
+        first = new.count("\n", 0, start)
         return "The memory file has been edited.\n" + _snippet(new, first, given["new_str"].count("\n"))
 
     def _insert(self, given: MemoryArguments, stamp: Stamp) -> str:
         path, line = given["path"], given["insert_line"]
         with self._folder.writing() as writer:
             file = self._file(path)
-            shown = self._shown(file)
-            lines = _LINE.findall(shown.text)
+            lines = _LINE.findall(self._shown(file).text)
             if not 0 <= line <= len(lines):
                 raise SlicebaseError(
                     "edit-refused",
                     f"Error: Invalid `insert_line` parameter: {line}. "
                     f"It should be within the range of lines of the file: [0, {len(lines)}]",
                 )
-            newline = newline_of(file.body, file.newline)
-            before, text = "".join(lines[:line]), with_ends(given["insert_text"], newline)
-            text = (newline if before and not before.endswith("\n") else "") + text
-            text += newline if lines[line:] and not text.endswith("\n") else ""
+            before, text = "".join(lines[:line]), given["insert_text"]
+            text = ("\n" if before and not before.endswith("\n") else "") + text
+            text += "\n" if lines[line:] and not text.endswith("\n") else ""
             self._edit(writer, file, _Edit(len(before), 0, text), stamp)
         return f"The file {path} has been edited."
 
@@ -252,14 +248,16 @@ class MemoryTool:
     def _edit(self, writer: FolderWriter, file: SliceFile, edit: _Edit, stamp: Stamp) -> None:
         """Writes an edit to the part that has the place, without secrets, also those that several edits put together.
 
-        The part is chosen after which the text is what was asked for. Between two parts there may be none.
+        The part is chosen after which the text is what was asked for, in the line ends of that part. Between two parts
+        there may be none.
         """
         shown = self._shown(file)
-        wanted, places = edit.of(shown.text), shown.places(edit.start, edit.size)
+        places = shown.places(edit.start, edit.size)
         for part, at in places:
-            new = edit.of(part.text_for_model(), at)
+            here = edit._replace(text=with_ends(edit.text, newline_of(part.body, part.newline)))
+            new = here.of(part.text_for_model(), at)
             is_open = part_link(part)[1] != ARCHIVED
-            if is_open and self._shown(file, part.with_body(_encoded(new))).text == wanted:
+            if is_open and self._shown(file, part.with_body(_encoded(new))).text == here.of(shown.text):
                 clean = _encoded(self.surroundings.redaction.text(new))
                 self._replace(writer, part, with_body(part, clean, stamp), stamp)
                 return
@@ -354,6 +352,13 @@ def _view_text(path: str, text: str, view_range: list[Any] | None) -> str:
         if not 1 <= first <= last:
             raise SlicebaseError("out-of-range", f"view_range {view_range} does not name lines of {path}")
     return f"Here's the content of {path} with line numbers:\n{_numbered(lines, first - 1, last)}"
+
+
+def _places_of(passage: str, text: str) -> list[tuple[int, int]]:
+    """Returns where a passage begins in a text, and how long it is there, however its lines end."""
+    pattern = r"(?<!\r)\r*\n".join(map(re.escape, re.split(r"\r*\n", passage)))
+    found = re.finditer(f"(?=({pattern}))", text) if passage else ()
+    return [(match.start(), len(match[1])) for match in found]
 
 
 _LINE: Final = re.compile(r"[^\n]*\n|[^\n]+")  # with its end: the lines that `view` numbers

@@ -10,6 +10,7 @@ from typing import Final, Literal, NamedTuple
 
 from slicebase.core.times import EARLIEST, LATEST, to_text
 from slicebase.files.body.lines import read_lines, read_time
+from slicebase.files.body.overflow import own_size
 from slicebase.files.body.sections import sections
 from slicebase.files.body.supersession import active, distinct
 from slicebase.files.cleanup import CleanupKind, CleanupRule, cleanup_rules
@@ -57,7 +58,7 @@ def due_reasons(
     that no rule can be read from.
     """
     file = log[0]
-    size = max(len(each.head) + len(each.body) for each in log)
+    size = max(map(own_size, log))
     done = read_time(file.done.at) if file.done else None
     state = _State(file, now, changed, done, size, *_entries(log))
     if file.due:

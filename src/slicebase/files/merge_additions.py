@@ -6,6 +6,7 @@ Equal lines or paragraphs of both sides are one only where they are the same for
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import dropwhile
 from math import inf
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -182,7 +183,7 @@ class AppendedParagraphs:
         added, above = side[size:] if side[:size] == hunk.base else (), other or _line_above(self._base, hunk)
         if added and not _touch(hunk.base, added) and self._ends_well(hunk, added):
             is_there = other[-len(added) :] == added and self._is_one_change(hunk, other[: -len(added)])
-            return [*other] if is_there else [*other, *([b""] if _touch(above, added) else []), *added]
+            return [*other] if is_there else [*other, *_below(above, added)]
         added = side[:-size] if side[-size:] == hunk.base else ()
         below = other or _line_below(self._base, hunk)
         if added and not _touch(added, hunk.base) and self._starts_well(hunk, added):
@@ -327,8 +328,7 @@ class AddedSections:
         is_section = next((heading.line for heading in headings(_text(added))), None) == 1
         if not is_section or _touch(side[:start], added) or _touch(added, _line_below(self._base, hunk)):
             return None
-        above = other or _line_above(self._base, hunk)
-        return [*other, *([b""] if _touch(above, added) else []), *added]
+        return [*other, *_below(other or _line_above(self._base, hunk), added)]
 
 
 # Blank lines
@@ -337,6 +337,13 @@ class AddedSections:
 def _touch(above: Sequence[bytes], below: Sequence[bytes]) -> bool:
     """Returns whether no blank line separates two texts."""
     return bool(above and below and above[-1].strip() and below[0].strip())
+
+
+def _below(above: Sequence[bytes], added: Sequence[bytes]) -> list[bytes]:
+    """Returns what is added below a text: after a blank line. At the start of a page there is none."""
+    if not above:
+        return [*dropwhile(lambda line: not line.strip(), added)]
+    return [*([b""] if _touch(above, added) else []), *added]
 
 
 def _line_above(base: Sequence[bytes], hunk: Hunk) -> Sequence[bytes]:

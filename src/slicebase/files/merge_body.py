@@ -5,6 +5,7 @@ from typing import Final, NamedTuple
 
 from slicebase.files.body.rows import read_rows
 from slicebase.files.merge_additions import AddedSections, AppendedLines, AppendedParagraphs
+from slicebase.files.merge_archived import ThreeBodies, without_archived
 from slicebase.files.merge_lines import Merged, Resolve, comparable, decide, line_end, merge_lines
 from slicebase.files.merge_places import in_place
 from slicebase.files.slice_file import SliceFile
@@ -30,6 +31,7 @@ def merge_bodies(base: SliceFile | None, ours: SliceFile, theirs: SliceFile) -> 
     old, one, other, form = comparable(base.body if base else None, ours.body, theirs.body, ends)
     if ours.body_type in _LINES and ours.body_type == theirs.body_type:  # blank lines say nothing
         old, one, other = ([line for line in lines if line.strip()] for lines in (old, one, other))
+    old, one, other = without_archived(ThreeBodies(old, one, other), base, ours, theirs)
     merged = _merge_rows(old, one, other) if ours.body_type == theirs.body_type == "jsonl" else None
     if merged is None:
         text = merge_lines(old, one, other, _rule_for(old, ours, theirs))

@@ -67,10 +67,13 @@ class ThreeTexts(NamedTuple):
 def comparable(base: bytes | None, ours: bytes, theirs: bytes, ends: Sequence[bytes] = (_LF, _LF, _LF)) -> ThreeTexts:
     """Splits three versions into lines. The form is that of the side that changed it.
 
-    `ends` has the line end of each version in case that it has no line end of its own.
+    `ends` has the line end of what each version belongs to, in case that it has none of its own. A side that is empty,
+    or has one line only, has not changed the line ends of the base, unless what it belongs to has others now.
     """
     before = TextForm() if base is None else _form(base, ends[0])
-    mine, other = _form(ours, ends[1]), _form(theirs, ends[2])
+    mine, other = (
+        _form(side, before.end if end == ends[0] else end) for side, end in zip((ours, theirs), ends[1:], strict=True)
+    )
     form = _merged_form(before, mine, other)
     old = _split(base or b"", before.end, form.end)
     return ThreeTexts(old, _split(ours, mine.end, form.end), _split(theirs, other.end, form.end), form)
@@ -90,7 +93,7 @@ def _merged_form(base: TextForm, ours: TextForm, theirs: TextForm) -> TextForm:
     )
 
 
-def _form(data: bytes, end: bytes) -> TextForm:
+def _form(data: bytes, end: bytes | None) -> TextForm:
     text = data.removeprefix(BOM)
     breaks, returns = text.count(_LF), text.count(_CRLF)
     found = end if not breaks else {0: _LF, breaks: _CRLF}.get(returns)
@@ -104,7 +107,7 @@ def _split(data: bytes, own: bytes | None, wanted: bytes | None) -> list[bytes]:
         rest = rest.removesuffix(b"\r") + b"\r" if rest else rest
     if wanted is not None:
         lines = [line.removesuffix(b"\r") for line in lines]
-        rest = rest.removesuffix(b"\r") if own == _CRLF else rest
+        rest = rest.removesuffix(b"\r") if own != _LF else rest  # half a line end
     return [*lines, rest] if rest else lines
 
 

@@ -9,10 +9,20 @@ from typing import Final, NamedTuple
 from slicebase.core.parsers import decode
 from slicebase.errors import SlicebaseError, Where
 from slicebase.files.body.entries import Stamp
-from slicebase.files.body.overflow import ARCHIVED, CONTINUED, joined, move_oldest, new_part, parts_of, whole_of
+from slicebase.files.body.overflow import (
+    ARCHIVED,
+    CONTINUED,
+    exceeds,
+    joined,
+    move_oldest,
+    new_part,
+    own_size,
+    parts_of,
+    whole_of,
+)
 from slicebase.files.body.rows import Row, read_rows
 from slicebase.files.body.section_places import section_place
-from slicebase.files.body.text import Cleaned, given_paragraph, replace_passage
+from slicebase.files.body.text import Cleaned, given_paragraph, newline_of, replace_passage
 from slicebase.files.body.write import (
     NextVersion,
     WriteRequest,
@@ -51,7 +61,7 @@ def remember(writer: FolderWriter, logs: Logs, file: SliceFile, given: WriteRequ
     elsewhere = _rows_elsewhere(logs, target, whole, given)
     draft = write(target, _for_part(writer, target, whole, given), elsewhere, whole.write_mode)
     act = _MOVES.get(whole.contract.overflow or "") if not replaces else None
-    if act is None or _size(draft.file) <= limit:
+    if act is None or not exceeds(draft.file, limit):
         return _stored(writer, target, draft, limit)
     if finish_overflow(writer, logs, whole) or (target.id != whole.id and finish_overflow(writer, logs, target)):
         return remember(writer, logs, writer.find(file.id or ""), given, limit)
@@ -65,7 +75,7 @@ def limited(file: SliceFile, limit: int) -> SliceFile:
     merges. It is removed when somebody has made the file smaller.
     """
     overflow = file.contract.overflow
-    if overflow is None or _size(file) <= limit:
+    if overflow is None or not exceeds(file, limit):
         return delete_key(file, DUE) if file.due else file
     if overflow == _SUMMARIZE:
         return set_key(file, DUE, _SUMMARIZE)
@@ -97,15 +107,19 @@ def _split(case: _Overflow) -> Remembered:
 
 
 def _archive(case: _Overflow) -> Remembered:
-    """Moves the oldest content to a new part until the file is half empty, then writes."""
-    room = case.limit // 2 - (_size(case.draft.file) - len(case.target.body))
+    """Moves the oldest content to a new part until the file is half empty, then writes.
+
+    Where everything moves, what is written has the line ends of what was there (ruling 20).
+    """
+    room = case.limit // 2 - (own_size(case.draft.file) - len(case.target.body))
     moved = move_oldest(case.target, max(0, room))
     if moved is None:
         raise _too_large(case.draft.file, case.limit, "there are no older rows or sections to move")
     part = new_part(case.target, case.given.stamp.file_id, moved)
     smaller = _joined(case.target.with_body(moved.stays), part, ARCHIVED)
     whole = smaller if smaller.id == case.whole.id else case.whole
-    given = _for_part(case.writer, smaller, whole, case.given, part)
+    newline = newline_of(case.target.body, case.target.newline)
+    given = _for_part(case.writer, smaller, whole, case.given._replace(newline=newline), part)
     draft = write(smaller, given, case.log, case.whole.write_mode)
     case.writer.write(FileWrite(None, part, moved_from=case.target), FileWrite(case.target, draft.file, draft.rows))
     return Remembered(draft.file, draft.rows, "archive")
@@ -131,7 +145,7 @@ def _stored(writer: FolderWriter, old: SliceFile, draft: NextVersion, limit: int
 
 
 def _too_large(file: SliceFile, limit: int, hint: str) -> SlicebaseError:
-    message = f"the file would have {_size(file)} bytes, more than {limit}"
+    message = f"the file would have {own_size(file)} bytes, more than {limit}"
     return SlicebaseError("overflow", message, hint=hint, where=Where(file.name))
 
 
@@ -183,10 +197,6 @@ def _for_part(
     place = section_place(target, whole, load, given.section)
     text = place.headings + given_paragraph(given.text)
     return given._replace(text=text, section=place.section, at=place.at)
-
-
-def _size(file: SliceFile) -> int:
-    return len(file.head) + len(file.body)
 
 
 # A passage

@@ -5,7 +5,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slicebase.core.times import to_text
-from slicebase.files.body.overflow import ARCHIVED, CONTINUED, Moved, joined, move_oldest, new_part, parts_of, whole_of
+from slicebase.files.body.overflow import (
+    ARCHIVED,
+    CONTINUED,
+    Moved,
+    joined,
+    move_oldest,
+    new_part,
+    own_size,
+    parts_of,
+    whole_of,
+)
 from slicebase.files.body.rows import read_rows, row_line
 from slicebase.files.create import new_file
 from slicebase.files.model import Contract, Link
@@ -122,3 +132,20 @@ def test_a_part_and_its_file_link_to_each_other_with_a_label_that_says_why() -> 
     assert new_part(both, "01D").title == "Log (part 3)"
     assert new_part(both, "01D", NOTHING).title == "Log (archive 2)"
     assert new_part(both, "01D", NOTHING).write_mode == "error"
+
+
+LISTS = ["", "  links:\n  - rel: see_also\n    to: 01B\n", "  links: [{rel: see_also, to: 01B}]\n", "  links: []\n"]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("links", LISTS)
+def test_links_to_parts_do_not_count_for_the_size_of_a_file(links: str, end: str) -> None:
+    """They would put every file with many parts over its limit, for ever."""
+    head = f'---\nslice:\n  v: "1"\n  kind: context\n  id: 01A\n  title: T\n{links}  body: {{type: jsonl}}\n---\n'
+    file = SliceFile.parse(head.replace("\n", end).encode())
+    before = own_size(file)
+    assert before == len(file.head)
+    for number in range(3):
+        file = joined(file, f"01P{number}", ARCHIVED)
+        assert before - len("  links: []" + end) <= own_size(file) <= before
+    assert own_size(file) == before or "[]" in links

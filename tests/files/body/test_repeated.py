@@ -39,8 +39,12 @@ def archive(files: Files, most: int, part_id: str) -> None:
         files["01A"] = joined(file.with_body(moved.stays), part_id, ARCHIVED)
 
 
-def new(body_type: str, title: bool = False) -> Files:
-    body = b"# Title\n\nBefore.\n" if title and body_type == "markdown" else b""
+TITLE = b"# Title\n\nBefore.\n"
+BEFORE = b"\n".join(b"<i%d> %s\n" % (number, b"x" * 60) for number in range(4))  # paragraphs that move, too
+
+
+def new(body_type: str, start: bytes = b"") -> Files:
+    body = start if body_type == "markdown" else b""
     return {"01A": new_file(id="01A", title="T", summary="", body_type=body_type, body=body, name=".slices/01A.slice")}
 
 
@@ -53,8 +57,9 @@ def merged(base: Files, ours: Files, theirs: Files) -> Files:
     one, other = (words_of(files["01A"].body) for files in (ours, theirs))
     known = {word for file in base.values() for word in words_of(file.body)}
     stay = [word for word in one if word in other or word not in known] + [word for word in other if word not in known]
-    file = ours["01A"].with_body(b"# Title\n\nBefore.\n" if ours["01A"].body.startswith(b"# Title") else b"")
-    for word in dict.fromkeys(stay):
+    before = b"\n".join(line + b"\n" for line in BEFORE.split(b"\n") if line and {*words_of(line)} <= {*one} & {*other})
+    file = ours["01A"].with_body(TITLE if ours["01A"].body.startswith(b"# Title") else before)
+    for word in (word for word in dict.fromkeys(stay) if not word.startswith(b"i")):
         file = file.with_body(grown(file.body_type or "", file.body, word.decode()))
     links = [link for link in theirs["01A"].links if link not in ours["01A"].links]
     for link in links:
@@ -79,29 +84,73 @@ def change(files: Files, body_type: str, steps: list[tuple[bool, int]], name: st
 
 @pytest.mark.parametrize("body_type", TYPES)
 @settings(max_examples=40 * MORE)
-@given(title=st.booleans(), steps=STEPS, ours=STEPS, theirs=STEPS, turned=st.booleans())
+@given(start=st.sampled_from([b"", TITLE, BEFORE]), steps=STEPS, ours=STEPS, theirs=STEPS, turned=st.booleans())
 def test_what_branches_archived_counts_once_in_order_and_removing_the_copy_changes_no_hash(
     body_type: str,
-    title: bool,
+    start: bytes,
     steps: list[tuple[bool, int]],
     ours: list[tuple[bool, int]],
     theirs: list[tuple[bool, int]],
     turned: bool,
 ) -> None:
-    base = change(new(body_type, title), body_type, [(True, 0), *steps], "b")
+    base = change(new(body_type, start), body_type, [(True, 0), *steps], "b")
     sides = change(base, body_type, ours, "x"), change(base, body_type, theirs, "y")
     files = merged(base, *(sides[::-1] if turned else sides))
     everything = {word for side in (base, *sides) for file in side.values() for word in words_of(file.body)}
     before = whole_hash(files["01A"], files.get)
     found = words_of(b"".join(piece.data for piece in whole_pieces(files["01A"], files.get)))
     assert sorted(found) == sorted(everything)
-    common = [word for word in found if word.startswith(b"b")]
-    assert common == sorted(common, key=lambda word: int(word[1:]))
-    for old, new_version in repairs(files.values()):
+    for name in (b"i", b"b"):
+        common = [word for word in found if word.startswith(name)]
+        assert common == sorted(common, key=lambda word: int(word[1:]))
+    while found_now := repairs(files.values()):  # one at a time, as if each had been interrupted
+        old, new_version = found_now[-1 if turned else 0]
         files[old.id] = new_version
+        assert whole_hash(files["01A"], files.get) == before
     assert sorted(word for file in files.values() for word in words_of(file.body)) == sorted(everything)
-    assert whole_hash(files["01A"], files.get) == before
-    assert repairs(files.values()) == []
+
+
+def test_what_two_branches_archived_from_two_places_counts_once() -> None:
+    base = change(new("markdown", BEFORE), "markdown", [(True, 0)] * 3, "b")
+    ours, theirs = (change(base, "markdown", [(False, 1), (False, 1), (True, 0)], name) for name in "xy")
+    assert {len(files) for files in (ours, theirs)} == {3}
+    files = merged(base, ours, theirs)
+    read = words_of(b"".join(piece.data for piece in whole_pieces(files["01A"], files.get)))
+    assert read == [b"i0", b"i1", b"i2", b"i3", b"b0", b"b1", b"b2", b"x0", b"y0"]
+
+
+def test_an_archive_around_the_place_of_an_earlier_one_counts_once_and_so_does_that() -> None:
+    def side(name: str) -> Files:
+        files = new("markdown", b"# A\n\n<b0>\n\n## S\n\n<b1>\n\n## T\n\n<b2>\n")
+        archive(files, 20, f"01{name}1")
+        files["01A"] = files["01A"].with_body(files["01A"].body + b"\n# B\n\n<%s0>\n" % name.lower().encode())
+        archive(files, 20, f"01{name}2")
+        return files
+
+    ours, theirs = side("X"), side("Y")
+    assert [words_of(ours[name].body) for name in ("01X1", "01X2")] == [[b"b1"], [b"b0", b"b2"]]
+    files = merged(new("markdown"), ours, theirs)
+    read = words_of(b"".join(piece.data for piece in whole_pieces(files["01A"], files.get)))
+    assert read == [b"b0", b"b1", b"b2", b"x0", b"y0"]
+
+
+@pytest.mark.parametrize("later", [b"", b"# <c0>\n\ntext\n\n"])
+def test_a_section_that_both_branches_wrote_to_is_compared_by_paragraphs_where_nothing_follows_it(later: bytes) -> None:
+    """Else the rest of the second would be below another heading, and the whole section stays."""
+
+    def side(name: bytes, end: bytes) -> Files:
+        start = b"# A\n\n<b0>\n\n<%s0>\n\n%s# B\n\n<b1>\n" % (name, end)
+        files = new("markdown", start)
+        archive(files, 20, f"01{name.decode().upper()}")
+        return files
+
+    ours, theirs = side(b"x", later), side(b"y", b"")
+    assert ours["01A"].body == theirs["01A"].body == b"# B\n\n<b1>\n"
+    files = merged(new("markdown"), ours, theirs)
+    files["01A"] = files["01A"].with_body(ours["01A"].body)
+    read = words_of(b"".join(piece.data for piece in whole_pieces(files["01A"], files.get)))
+    assert later or read == [b"b0", b"x0", b"y0", b"b1"]
+    assert sorted(read) == sorted([b"b0", b"x0", b"y0", b"b1", *([b"b0", b"c0"] if later else [])])
 
 
 @pytest.mark.parametrize("body_type", TYPES)

@@ -137,6 +137,42 @@ def test_forgotten_archives_leave_the_others_at_their_places_whatever_is_written
     assert read == [(piece.data, piece.start) for piece in whole if piece.file and piece.file.id not in forgotten]
 
 
+def content(files: Files) -> bytes:
+    return b"".join(piece.data for piece in whole_pieces(files["01A"], files.get))
+
+
+def day(number: int, entries: int) -> bytes:
+    done = b"".join(b"done %d.%d\n\n" % (number, entry) for entry in range(entries))
+    return b"## 2026-01-%02d\n\n### Planned\n\nnothing\n\n### Done\n\n%s" % (number, done)
+
+
+@settings(max_examples=40 * MORE)
+@given(steps=st.lists(st.tuples(st.booleans(), st.integers(0, 9)), max_size=8))
+def test_archived_text_stays_below_its_heading_when_equal_headings_are_written_above(
+    steps: list[tuple[bool, int]],
+) -> None:
+    """As in a journal with the newest day first: every day has the same headings, at the same places."""
+    title = b"# Journal\n\n"
+    model = title + day(10, 9)
+    files: Files = {"01A": file_of("markdown", model)}
+    for number, (writes, size) in enumerate(steps, 11):
+        if writes:
+            model = title + day(number, size) + model.removeprefix(title)
+            file = files["01A"]
+            files["01A"] = file.with_body(title + day(number, size) + file.body.removeprefix(title))
+        else:
+            archived(files, 60 * size)
+        assert content(files) == model
+
+
+def test_archived_text_stays_where_an_equal_line_is_written_above() -> None:
+    files: Files = {"01A": file_of("text", b"Done:\none\n\nDone:\ntwo\n\nDone:\nthree\n")}
+    archived(files, 30)
+    assert files["01A"].body == b"Done:\ntwo\n\nDone:\nthree\n"
+    files["01A"] = files["01A"].with_body(b"Done:\nzero\n\n" + files["01A"].body)
+    assert content(files) == b"Done:\nzero\n\nDone:\none\n\nDone:\ntwo\n\nDone:\nthree\n"
+
+
 @pytest.mark.parametrize("gone", ["missing", "purged"])
 def test_an_archive_stays_before_newer_text_if_the_one_with_the_next_line_is_gone(gone: str) -> None:
     files: Files = {"01A": file_of("markdown", b"# 1\n\nold\n\n# 2\n\nolder\n\n# 3\n\nlast\n")}

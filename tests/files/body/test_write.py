@@ -138,3 +138,15 @@ def test_the_text_of_a_new_file_is_kept_byte_for_byte(body_type: str, text: str)
 )
 def test_a_complete_body_ends_with_a_line_end_of_its_own_kind(body_type: str, text: str, body: bytes) -> None:
     assert whole_body(body_type, text, STAMP).file_body == body
+
+
+@pytest.mark.parametrize("mode", ["append", "replace"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_body_of_one_line_without_an_end_has_the_line_ends_of_its_frontmatter(mode: str, end: str) -> None:
+    file = SliceFile.parse(HEAD.format(type="markdown", mode=mode).replace("\n", end).encode()).with_body(b"# A")
+    request = WriteRequest("b\nc", STAMP, section="A")
+    assert write(file, request).file.body.decode() == end.join(["# A", "", "b", "c", ""])
+    before = WriteRequest("b", STAMP, at=0)
+    assert write(file, before, mode="append").file.body.decode() == end.join(["b", "", "# A"])
+    whole = WriteRequest("b\nc", STAMP, newline="\r\n")  # as where a body with CRLF has moved to another file
+    assert write(file.with_body(b""), whole, mode="append").file.body == b"b\r\nc\r\n"

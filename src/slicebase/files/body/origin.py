@@ -3,11 +3,13 @@
 `2@01K… 812+130 next:3fa2c1` says: the file had two archives, the last of which was 01K…; 130 bytes moved away from
 before byte 812 of the body that stayed; and the next line had this mark. By the mark the place is found again after
 somebody has written above it. `after:` stands for the line before it: the heading under which it was, or the last line.
-`next:3fa2c1/2` is the second of the lines that are equal.
+`next:3fa2c1/2` is the second of the lines that are equal. Which of them it is, later, say the headings above it and the
+line on its other side: their marks follow as `under:` and `by:`. `repeated:50`, before all that, says that 50 more
+bytes were at the start of the content, and were removed since another archive has them.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from slicebase.core.hashing import raw_digest
@@ -37,9 +39,13 @@ class Anchor(NamedTuple):
     side: str
     mark: str
     number: int = 1  # of equal lines, counted from the start
+    under: str = ""  # the mark of the headings above the line
+    by: str = ""  # the mark of the line on its other side
 
     def __str__(self) -> str:
-        return f"{self.side}:{self.mark}" + (f"/{self.number}" if self.number > 1 else "")
+        words = [f"{self.side}:{self.mark}" + (f"/{self.number}" if self.number > 1 else "")]
+        words += [f"under:{self.under}"] if self.under else []
+        return " ".join((*words, *([f"by:{self.by}"] if self.by else [])))
 
 
 class Origin(NamedTuple):
@@ -48,43 +54,47 @@ class Origin(NamedTuple):
     places: tuple[Place, ...] = START  # several only for rows
     anchor: Anchor | None = None
     before: ArchivesBefore = ArchivesBefore()
-    is_repeated: bool = False  # something was removed from it that another archive has, too
+    removed: int = 0  # bytes at the start of its content that another archive has, too
 
     @property
     def at(self) -> int:
         return self.places[0].at
 
     def __str__(self) -> str:
-        words = [_REPEATED] if self.is_repeated else []
+        words = [f"repeated:{self.removed}"] if self.removed else []
         words += [f"{self.before.number}@{self.before.last}"] if self.before.number > 0 else []
         words += [f"{at}+{size}" for at, size in self.places]
         return " ".join((*words, *([str(self.anchor)] if self.anchor else [])))
 
-    def without_start(self, left: int) -> "Origin":
-        """Returns where the rest of a content was, of which so many bytes are left."""
-        return Origin((Place(self.at, left),), self.anchor, is_repeated=True)
+    def without_start(self, removed: int, left: int) -> "Origin":
+        """Returns where the rest of a content was, from whose start so many bytes are removed."""
+        return self._replace(places=(Place(self.at, left),), removed=self.removed + removed)
 
 
-_REPEATED: Final = "repeated"
+_REPEATED: Final = re.compile(r"repeated:([0-9]{1,15})", re.ASCII)
 _PLACE: Final = re.compile(r"([0-9]{1,15})\+([0-9]{1,15})", re.ASCII)
 _BEFORE: Final = re.compile(r"([0-9]{1,15})@(.+)", re.ASCII)
-_ANCHOR: Final = re.compile(r"(next|after):([0-9a-f]{6})(?:/([0-9]{1,9}))?", re.ASCII)
+_ANCHOR: Final = re.compile(
+    r" (next|after):([0-9a-f]{6})(?:/([0-9]{1,9}))?(?: under:([0-9a-f]{6}))?(?: by:([0-9a-f]{6}))?$", re.ASCII
+)
 
 
 def origin_of(part: SliceFile) -> Origin:
     """Returns where the content of an archive was. Without a readable statement, that is the start of its file."""
-    words = (part.taken_from or "").split()
-    is_repeated = words[:1] == [_REPEATED]
+    text = " ".join((part.taken_from or "").split())
+    anchor = _ANCHOR.search(text)
+    words = text[: anchor.start() if anchor else None].split()
+    repeated = _REPEATED.fullmatch(words[0]) if words else None
+    words = words[bool(repeated) :]
     before = _BEFORE.fullmatch(words[0]) if words else None
-    anchor = _ANCHOR.fullmatch(words[-1]) if words else None
-    stated = [_PLACE.fullmatch(word) for word in words[bool(before or is_repeated) : len(words) - bool(anchor)]]
+    stated = [_PLACE.fullmatch(word) for word in words[bool(before) :]]
     places = [Place(int(word[1]), int(word[2])) for word in stated if word]
     known = ArchivesBefore(int(before[1]), before[2]) if before else ArchivesBefore()
     return Origin(
         tuple(sorted(places)) if places and all(stated) else START,
-        Anchor(anchor[1], anchor[2], int(anchor[3] or 1)) if anchor else None,
-        ArchivesBefore(-1, part.id) if is_repeated else known,  # it is not known what came before what is left
-        is_repeated,
+        Anchor(anchor[1], anchor[2], int(anchor[3] or 1), anchor[4] or "", anchor[5] or "") if anchor else None,
+        known,
+        int(repeated[1]) if repeated else 0,
     )
 
 
@@ -96,46 +106,84 @@ def anchor_at(body: bytes, at: int, *, below: bool) -> Anchor | None:
 
     `below` prefers the one before it, a heading under which the place stays, whatever is added there.
     """
-    marks = {"next": mark_of(_first_line(body[at:])), "after": mark_of(_last_line(body[:at]))}
-    side = next((side for side in (("after", "next") if below else ("next", "after")) if marks[side]), None)
-    if side is None:
-        return None
-    anchor = Anchor(side, marks[side])
-    return anchor._replace(number=sum(place <= at for place in _places(body, anchor)))
+    found = (_beside(side, body[:at], body[at:]) for side in (("after", "next") if below else ("next", "after")))
+    anchor = next((anchor for anchor in found if anchor), None)
+    return anchor and anchor._replace(number=sum(place <= at for place, _ in _alike(body, anchor)))
 
 
 def is_beside(anchor: Anchor, before: bytes, after: bytes) -> bool:
-    """Returns whether a line is beside the place between two texts."""
-    line = _first_line(after) if anchor.side == "next" else _last_line(before)
-    return mark_of(line) == anchor.mark
+    """Returns whether a line is beside the place between two texts, as it was, with the same lines around it."""
+    found = _beside(anchor.side, before, after)
+    return found is not None and found._replace(number=anchor.number) == anchor
 
 
 def anchored(body: bytes, anchor: Anchor, at: int) -> int | None:
-    """Returns the place beside a line, None if it is not there. If some equal ones have gone, it is the nearest."""
-    found = list(_places(body, anchor))
-    if len(found) >= anchor.number:
-        return found[anchor.number - 1]
-    return min(found, key=lambda place: abs(place - at), default=None)
+    """Returns the place beside a line, None if it is not there.
+
+    Of equal lines it is one under the same headings, and then one beside the same line. Else their number counts; if
+    some have gone, it is the nearest.
+    """
+    found = [*enumerate(_alike(body, anchor), 1)]
+    is_counted = len(found) >= anchor.number
+
+    def difference(spot: tuple[int, tuple[int, Anchor]]) -> tuple[bool, bool, int, int]:
+        number, (place, line) = spot
+        moved = abs(number - anchor.number) if is_counted else 0
+        return line.under != anchor.under, line.by != anchor.by, moved, abs(place - at)
+
+    return min(found, key=difference)[1][0] if found else None
 
 
-def _places(body: bytes, anchor: Anchor) -> Iterator[int]:
-    """Yields the places beside every line with the mark of an anchor."""
-    start = 0
-    for line in body.split(b"\n"):
-        end = min(start + len(line) + 1, len(body))
-        if mark_of(line) == anchor.mark:
-            yield start if anchor.side == "next" else end
-        start = end
+def _beside(side: str, before: bytes, after: bytes) -> Anchor | None:
+    """Returns the line at one side of the place between two texts, None if there is none."""
+    if side == "next":
+        above, (line, _, below) = before, after.partition(b"\n")
+        other = below.lstrip().partition(b"\n")[0]
+    else:
+        above, _, line = before.rstrip().rpartition(b"\n")
+        other = above.rstrip().rpartition(b"\n")[2]
+    headings: list[bytes] = []
+    for heading in (*_HEADING.findall(above), line):
+        headings = [each for each in headings if _level(each) < _level(heading)]
+        headings.append(heading)
+    return Anchor(side, mark_of(line), 1, _mark_of_all(headings[:-1]), mark_of(other)) if line.strip() else None
+
+
+def _alike(body: bytes, anchor: Anchor) -> Iterator[tuple[int, Anchor]]:
+    """Yields the places beside every line with the mark of an anchor, each with its own headings and other line."""
+    lines = [line for line in _LINE.finditer(body) if line[0].strip()]
+    headings: list[bytes] = []
+    for number, line in enumerate(lines):
+        text, level = line[0], _level(line[0])
+        if level < _NO_HEADING:
+            headings = [each for each in headings if _level(each) < level]
+        if mark_of(text) == anchor.mark:
+            other = number + 1 if anchor.side == "next" else number - 1
+            by = mark_of(lines[other][0]) if 0 <= other < len(lines) else ""
+            place = line.start() if anchor.side == "next" else line.end()
+            yield place, Anchor(anchor.side, anchor.mark, 1, _mark_of_all(headings), by)
+        if level < _NO_HEADING:
+            headings.append(text)
+
+
+_LINE: Final = re.compile(rb"[^\n]*\n|[^\n]+")
+_HEADING: Final = re.compile(rb"^ {0,3}#{1,6}(?![^ \t\r\n]).*", re.MULTILINE)
+_NO_HEADING: Final = 7
+
+
+def _level(line: bytes) -> int:
+    """Returns the level of a heading that begins with number signs, 7 for any other line.
+
+    Nobody parses Markdown for it: a comment in code counts as well, each time.
+    """
+    text = line.lstrip(b" ")
+    return len(text) - len(text.lstrip(b"#")) if _HEADING.match(line) else _NO_HEADING
+
+
+def _mark_of_all(lines: Sequence[bytes]) -> str:
+    return mark_of(b"\n".join(map(bytes.strip, lines)))
 
 
 def mark_of(line: bytes) -> str:
     """Returns by what a line is found again: a few digits, too few to guess it from. A blank line has none."""
     return raw_digest(line.strip())[:3].hex() if line.strip() else ""
-
-
-def _first_line(text: bytes) -> bytes:
-    return text.partition(b"\n")[0]
-
-
-def _last_line(text: bytes) -> bytes:
-    return text.rstrip().rpartition(b"\n")[2]

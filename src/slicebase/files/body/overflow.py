@@ -17,6 +17,7 @@ from slicebase.files.create import new_file
 from slicebase.files.model import Contract, Link
 from slicebase.files.slice_file import SliceFile
 from slicebase.files.yaml.edit import append_item
+from slicebase.files.yaml.scan import Node, NodeEntry
 
 CONTINUED: Final = "overflow"  # the label of a part that continues a file
 ARCHIVED: Final = "archive"  # the label of a part that holds older content
@@ -146,6 +147,34 @@ def _origin(file: SliceFile, moved: Moved) -> Origin:
 def joined(file: SliceFile, part_id: str, label: str) -> SliceFile:
     """Returns the file with a link to a part."""
     return append_item(file, "slice.links", Link("has_part", part_id, label))
+
+
+def exceeds(file: SliceFile, limit: int) -> bool:
+    """Returns whether a file is larger than overflow allows."""
+    return len(file.head) + len(file.body) > limit and own_size(file) > limit
+
+
+def own_size(file: SliceFile) -> int:
+    """Returns the bytes of a file without the links to its parts: overflow writes them, and nobody can remove them."""
+    size = len(file.head) + len(file.body)
+    above = file.node("slice") if parts_of(file) else None
+    links = above and above.child("links")
+    if not above or not links:
+        return size
+    named = [entry for entry in links.value.entries if _names_part(entry.value.value)]
+    if len(named) == len(links.value.entries):
+        return size - _bytes_of(file, links, above)
+    return size - sum(_bytes_of(file, entry, links.value) for entry in named)
+
+
+def _names_part(link: object) -> bool:
+    return isinstance(link, dict) and link.get("rel") == "has_part" and link.get("label") in _LABELS
+
+
+def _bytes_of(file: SliceFile, entry: NodeEntry, holder: Node) -> int:
+    """Returns how many bytes an entry takes: its lines, or what is between two commas."""
+    is_block = holder.form.startswith("block")
+    return len(encoded(file.header[entry.start : entry.end])) + (holder.column + len(file.newline) if is_block else 2)
 
 
 class Unnamed(NamedTuple):

@@ -9,7 +9,7 @@ a part that its file does not name: a writer that was killed left it, and the fi
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Final, NamedTuple
 
 from slicebase.files.body.origin import ArchivesBefore, Place, origin_of
@@ -23,7 +23,7 @@ from slicebase.files.body.overflow import (
     whole_of,
 )
 from slicebase.files.body.rows import read_rows
-from slicebase.files.body.sections import sections
+from slicebase.files.body.sections import Section, sections
 from slicebase.files.slice_file import SliceFile
 from slicebase.files.yaml.edit import set_key
 
@@ -139,25 +139,29 @@ _LINES: Final = ("conversation", "routine")
 _BY_PLACE: Final = (*_LINES, "markdown", "text")
 
 
-class _Start(NamedTuple):
-    """Where a chain of archives starts: the file, the byte, and the archive before it, which is not in the chain."""
+class _Piece(NamedTuple):
+    """A piece of an archive, and where it is in the text as it was before the first archive of its lineage."""
 
-    file: str | None
-    at: int
-    before: ArchivesBefore
-
-
-class _Chain(NamedTuple):
-    """An archive after those that were taken before it, on one branch."""
-
-    start: _Start
-    before: int  # how many archives the file had before the last of them
-    bodies: tuple[bytes, ...]
+    part: SliceFile
+    offset: int  # in the archive
     size: int
+    start: int
+
+    @property
+    def end(self) -> int:
+        return self.start + self.size
 
     @property
     def content(self) -> bytes:
-        return b"".join(self.bodies)
+        return self.part.body[self.offset : self.offset + self.size]
+
+
+class _Lineage(NamedTuple):
+    """Archives that were taken after each other, on one branch, and the file with what it had before the first."""
+
+    root: tuple[str | None, ArchivesBefore]
+    archives: tuple[SliceFile, ...]
+    pieces: tuple[_Piece, ...]
 
 
 def _without_copies(archives: Sequence[SliceFile]) -> Shortened:
@@ -165,38 +169,100 @@ def _without_copies(archives: Sequence[SliceFile]) -> Shortened:
 
     They are compared in the order of their content: what is left of one continues what the others have.
     """
-    known: dict[str | None, _Chain] = {}
+    lineages = _lineages(archives) if len(archives) > 1 else {}
+    known: set[str | None] = set()
+    last: dict[str | None, _Lineage] = {}  # lineages of known archives that no other one continues
     changes = []
-    for part in archives if len(archives) > 1 else ():
-        chain = _chain(part, known)
-        repeated = max((_repeated(part, chain, other) for other in known.values()), default=0)
+    for part in archives if lineages else ():
+        own = lineages[part.id]
+        repeated = max((_repeated(own, other, known) for other in last.values() if other.root == own.root), default=0)
         if repeated:
             changes.append((part, _rest(part, repeated)))
-        known[part.id] = chain
+        known.add(part.id)
+        last[part.id] = own
+        last.pop(own.archives[-2].id if len(own.archives) > 1 else None, None)
     return changes
 
 
-def _chain(part: SliceFile, known: Mapping[str | None, _Chain]) -> _Chain:
-    origin, file = origin_of(part), whole_of(part)
-    before = origin.before
-    previous = known.get(before.last) if before.last else None
-    # After a merge, a file has more archives than follow each other: the place is another one.
-    if previous and previous.before + 1 == before.number and previous.start[:2] == (file, origin.at):
-        return _Chain(previous.start, before.number, (*previous.bodies, part.body), previous.size + len(part.body))
-    return _Chain(_Start(file, origin.at, before), before.number, (part.body,), len(part.body))
+def _lineages(archives: Sequence[SliceFile]) -> dict[str | None, _Lineage]:
+    origins = {part.id: origin_of(part) for part in archives}
+    found: dict[str | None, _Lineage] = {}
+    for part in sorted(archives, key=lambda part: origins[part.id].before.number):
+        file, origin = whole_of(part), origins[part.id]
+        number, last = origin.before
+        previous = found.get(last) if last in origins and origins[last].before.number + 1 == number else None
+        # After a merge, a file has more archives than follow each other: the place is in another text.
+        if previous is None or previous.root[0] != file:
+            previous = _Lineage((file, origin.before), (), ())
+        pieces = [_Piece(part, -origin.removed, origin.removed + len(part.body), origin.at)]
+        for before in reversed(previous.archives):
+            place = origins[before.id]
+            pieces = _shifted(pieces, place.at, place.removed + len(before.body))
+        own = (_without_removed(piece) for piece in pieces)
+        kept = tuple(piece for piece in own if piece.size)
+        found[part.id] = _Lineage(previous.root, (*previous.archives, part), (*previous.pieces, *kept))
+    return found
 
 
-def _repeated(part: SliceFile, chain: _Chain, other: _Chain) -> int:
-    """Returns how many bytes at the start of an archive another chain has at the same place: all, or whole entries."""
-    start = chain.size - len(part.body)
-    if chain.start != other.start or other.size <= start:
+def _shifted(pieces: Sequence[_Piece], at: int, size: int) -> list[_Piece]:
+    """Returns pieces in the text that has so many bytes more at a place. One that this is in the middle of is cut."""
+    found = []
+    for piece in pieces:
+        first = min(max(0, at - piece.start), piece.size)
+        if first:
+            found.append(piece._replace(size=first))
+        if first < piece.size:
+            found.append(_Piece(piece.part, piece.offset + first, piece.size - first, max(at, piece.start) + size))
+    return found
+
+
+def _without_removed(piece: _Piece) -> _Piece:
+    """Returns a piece without the bytes that are no longer in its archive, since another one has them."""
+    gone = min(max(0, -piece.offset), piece.size)
+    return _Piece(piece.part, piece.offset + gone, piece.size - gone, piece.start + gone)
+
+
+def _repeated(own: _Lineage, other: _Lineage, known: Collection[str | None]) -> int:
+    """Returns how many bytes at the start of the last archive of a lineage another has: all, or whole entries.
+
+    Only what is equal from where both begin counts: where two branches differ, what follows is of each alone.
+    """
+    part = own.archives[-1]
+    pieces = [piece for piece in own.pieces if piece.part is part]
+    at = pieces[0].start if pieces else 0
+    others = _run([piece for piece in other.pieces if piece.part.id in known], at) if pieces else []
+    if not others:
         return 0  # as always where nothing was merged: an archive follows those before it
-    own, others = chain.content, other.content
-    wanted = own.rstrip(b"\r\n")  # line ends at its end may have been added
-    if others.startswith(wanted) and others[len(wanted) :][:1] in (b"", b"\r", b"\n"):
+    mine = _run(own.pieces, at)
+    start = max(mine[0].start, others[0].start)
+    one, two = _content(mine, start, pieces[-1].end), _content(others, start)
+    wanted = one.rstrip(b"\r\n")  # line ends at its end may have been added
+    if mine[-1].end >= pieces[-1].end and two.startswith(wanted) and two[len(wanted) :][:1] in (b"", b"\r", b"\n"):
         return len(part.body)
-    same = _same(own, others) - start
-    return max((border for border in _borders(part) if border <= same), default=0)
+    same = _same(one, two)
+    counts = (start + same - piece.start for piece in pieces)  # bytes of each piece that are the same
+    size = sum(min(max(0, count), piece.size) for count, piece in zip(counts, pieces, strict=True))
+    return max((border for border in _borders(part, two, same) if border <= size), default=0)
+
+
+def _run(pieces: Sequence[_Piece], at: int) -> list[_Piece]:
+    """Returns the pieces that follow each other without a gap in the text, and have this byte of it."""
+    if not any(piece.start <= at < piece.end for piece in pieces):
+        return []
+    found: list[_Piece] = []
+    for piece in sorted(pieces, key=lambda piece: piece.start):
+        if found and found[-1].end != piece.start:
+            if found[-1].end > at:
+                break
+            found = []
+        found.append(piece)
+    return found
+
+
+def _content(run: Sequence[_Piece], start: int, end: int | None = None) -> bytes:
+    """Returns the content of pieces that follow each other, from one byte of the text to another."""
+    first = run[0].start
+    return b"".join(piece.content for piece in run)[start - first : None if end is None else end - first]
 
 
 def _same(one: bytes, other: bytes) -> int:
@@ -208,17 +274,31 @@ def _same(one: bytes, other: bytes) -> int:
     return low
 
 
-def _borders(part: SliceFile) -> list[int]:
-    """Returns the bytes at which an entry begins: a line, a paragraph, or a section of the highest level."""
+def _borders(part: SliceFile, other: bytes, same: int) -> list[int]:
+    """Returns the bytes at which an entry begins: a line, a paragraph, or a section of the highest level.
+
+    A section that both branches wrote to is divided at its paragraphs if what the other one has after them is the end
+    of that section: what is left then follows it, below the same heading.
+    """
     if part.body_type in _LINES:
         return [line.end() for line in re.finditer(rb"\n", part.body)]
-    text = part.body.decode("latin-1")  # so that a place is a byte
-    found = [each for each in sections(text) if each.level] if part.body_type == "markdown" else []
-    highest = min((each.level for each in found), default=0)
-    return [each.start for each in found if each.level == highest] if found else paragraph_ends(text)
+    found, paragraphs = _sections(part, part.body), paragraph_ends(part.body.decode("latin-1"))
+    if not found:
+        return paragraphs
+    highest = min(each.level for each in found)
+    is_end = not any(each.start >= same for each in _sections(part, other))
+    return [*(each.start for each in found if each.level == highest), *(paragraphs if is_end else ())]
+
+
+def _sections(part: SliceFile, content: bytes) -> list[Section]:
+    """Returns the sections below the headings of Markdown, with bytes as their places."""
+    if part.body_type != "markdown":
+        return []
+    return [each for each in sections(content.decode("latin-1")) if each.level]
 
 
 def _rest(part: SliceFile, repeated: int) -> SliceFile:
-    """Returns an archive without its start, which others have. It says so: it is not compared by its place again."""
+    """Returns an archive without its start, which others have. It says so: those after it still have their places."""
     rest = part.body[repeated:]
-    return set_key(part.with_body(rest), "slice.taken_from", str(origin_of(part).without_start(len(rest))))
+    origin = origin_of(part).without_start(repeated, len(rest))
+    return set_key(part.with_body(rest), "slice.taken_from", str(origin))

@@ -3,9 +3,11 @@
 Files that `part_of` joins are one log (ruling 32): pass the rows of all of them.
 """
 
+import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, Final
 
+from slicebase.core.hashing import MAX_LEVELS, nests_deeper
 from slicebase.files.body.lines import JsonLine
 from slicebase.files.body.routine import plain
 from slicebase.files.body.rows import Row
@@ -44,7 +46,7 @@ def same_topic(rows: Iterable[Row], fields: Mapping[str, Any]) -> Row | None:
     """Returns the newest of some rows that is about the same topic as a new row, None if there is none.
 
     Rows that both have a `topic`, a `key` or a `title` are compared by these, other rows by their `text`, without
-    differences of case and spacing.
+    differences of case and spacing. A topic may be any JSON value.
     """
     return newest(row for row in rows if _is_about_the_same(row.line.value, fields))
 
@@ -69,8 +71,13 @@ def _is_about_the_same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool
 
 
 def _words(fields: Mapping[str, Any], name: str) -> str:
+    """Returns what a row states under a name, in the form in which it is compared: 42 is the same as "42" and 42.0."""
     value = fields.get(name)
-    return plain(value) if isinstance(value, str) else ""
+    if value in (None, [], {}) or nests_deeper(value, MAX_LEVELS):
+        return ""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return plain(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True))
 
 
 def supersession_findings(

@@ -69,9 +69,9 @@ def paragraph_gap(body: bytes, newline: str = "\n") -> str:
     return "" if not body.strip() else newline_of(body, newline) * max(0, 2 - _breaks_at_end(body))
 
 
-def append_in_section(body: bytes, heading: str, text: str) -> bytes:
+def append_in_section(body: bytes, heading: str, text: str, newline: str = "\n") -> bytes:
     """Returns the body with one more paragraph at the end of a section, before the next heading."""
-    old, newline = decode(body), newline_of(body)
+    old, newline = decode(body), newline_of(body, newline)
     section = find_section(old, heading)
     end = _end_of_line(old, section.start + len(old[section.start : section.end].rstrip()))
     below = old[end:]
@@ -80,16 +80,16 @@ def append_in_section(body: bytes, heading: str, text: str) -> bytes:
     return encoded(old[:end] + 2 * newline + _paragraph(text, newline) + (below or newline))
 
 
-def insert_paragraph(body: bytes, at: int, text: str) -> bytes:
+def insert_paragraph(body: bytes, at: int, text: str, newline: str = "\n") -> bytes:
     """Returns the body with one more paragraph before the line that begins at a character."""
-    old, newline = decode(body), newline_of(body)
+    old, newline = decode(body), newline_of(body, newline)
     gap = paragraph_gap(encoded(old[:at]), newline)
     return encoded(old[:at] + gap + _paragraph(text, newline) + 2 * newline + old[at:])
 
 
-def replace_section(body: bytes, heading: str, text: str) -> bytes:
+def replace_section(body: bytes, heading: str, text: str, newline: str = "\n") -> bytes:
     """Returns the body with another text in a section. The heading stays."""
-    old, newline = decode(body), newline_of(body)
+    old, newline = decode(body), newline_of(body, newline)
     section = find_section(old, heading)
     title = heading_lines(old[section.start : section.end])
     after = newline + old[section.end :] if section.end < len(old) else ""

@@ -87,15 +87,25 @@ def _pieces(nodes: Sequence[WithParts], is_shown: Callable[[SliceFile], bool] = 
     has_paragraphs = nodes[0].file.body_type in _PARAGRAPHS
     for node in reversed(nodes):  # parts come before the file that they belong to
         pieces = [BodyPiece(node.file.body, node.file)]
-        for part, origin in reversed(_origins(node)):  # the last that moved goes back first
-            pieces = _put_back(pieces, origin, bodies[part.id])
+        for part, origin, rest in reversed(_origins(node)):  # the last that moved goes back first
+            at = next((at for at, piece in enumerate(pieces) if piece.file is rest), None) if rest else None
+            if at is None:
+                pieces = _put_back(pieces, origin, bodies[part.id])
+            else:
+                pieces = [*pieces[:at], *bodies[part.id], *pieces[at:]]
         for part in node.continued:
             pieces += _next_to(pieces, bodies[part.id], has_paragraphs, is_shown)
         bodies[node.file.id] = pieces
     return bodies[nodes[0].file.id]
 
 
-def _origins(node: WithParts) -> list[tuple[SliceFile, Origin]]:
+class _PartOrigin(NamedTuple):
+    part: SliceFile
+    origin: Origin
+    rest: SliceFile | None  # what is left of an archive that another branch took from the same place: it follows
+
+
+def _origins(node: WithParts) -> list[_PartOrigin]:
     """Returns the archives of a file, each with its place.
 
     The line that followed an archive moved to the next one. If that is gone, an equal line is another one, and newer.
@@ -104,12 +114,16 @@ def _origins(node: WithParts) -> list[tuple[SliceFile, Origin]]:
     names = parts_of(node.file, ARCHIVED)
     last_gone = max((at for at, name in enumerate(names) if name not in archives), default=0)
     before_gone = {*names[:last_gone]}
-    found = []
-    for part in node.archives:
+    found: list[_PartOrigin] = []
+    rests: dict[tuple[int, Anchor | None], SliceFile] = {}
+    for part in reversed(node.archives):
         origin = origin_of(part)
         is_moved = part.id in before_gone and origin.anchor is not None and origin.anchor.side == "next"
-        found.append((part, origin._replace(anchor=None) if is_moved else origin))
-    return found
+        place = origin.at, origin.anchor
+        found.append(_PartOrigin(part, origin._replace(anchor=None) if is_moved else origin, rests.get(place)))
+        if origin.removed and part.body:
+            rests[place] = part
+    return found[::-1]
 
 
 def _put_back(pieces: list[BodyPiece], origin: Origin, content: list[BodyPiece]) -> list[BodyPiece]:
@@ -126,10 +140,20 @@ def _put_back(pieces: list[BodyPiece], origin: Origin, content: list[BodyPiece])
 def _cut_beside(pieces: list[BodyPiece], at: int, anchor: Anchor | None) -> tuple[list[BodyPiece], list[BodyPiece]]:
     """Divides lines at a byte; if the line that was there is not, beside the nearest one that is the same."""
     before, after = _cut_lines(pieces, at)
-    if anchor is None or is_beside(anchor, _joined(before[-1:]), _joined(after[:1])):
+    if anchor is None or is_beside(anchor, _joined(before), _two_lines(after)):
         return before, after
     found = anchored(_joined(pieces), anchor, at)
     return (before, after) if found is None else _cut(pieces, found)
+
+
+def _two_lines(pieces: Sequence[BodyPiece]) -> bytes:
+    """Returns the first pieces that have two lines with text together."""
+    text = b""
+    for piece in pieces:
+        text += piece.data
+        if b"\n" in text.strip():
+            break
+    return text
 
 
 def _joined(pieces: Sequence[BodyPiece]) -> bytes:

@@ -45,6 +45,11 @@ class WriteRequest(NamedTuple):
     as_text: bool = False  # also what looks like JSON
     is_new: bool = False  # starts a chain of its own, whatever the log says about its topic
     at: int | None = None  # the character of a text before which it goes; None for the end, or that of the section
+    newline: str | None = None  # for a body without line ends, where these are not those of the frontmatter
+
+    def newline_for(self, file: SliceFile) -> str:
+        """Returns the line end of a body that has none (ruling 20)."""
+        return self.newline or file.newline
 
 
 def write(file: SliceFile, given: WriteRequest, elsewhere: Sequence[Row] = (), mode: str | None = None) -> NextVersion:
@@ -108,7 +113,7 @@ def _append_rows(file: SliceFile, given: WriteRequest, elsewhere: Sequence[Row])
     log = (*read_rows(file.body).rows, *elsewhere) if given.supersedes else ()
     named = _superseded(file, given.supersedes, log)
     new = new_rows(given.text, given.stamp, supersedes=named, after=_last_row(file.body), as_text=given.as_text)
-    body = append_lines(file.body, b"".join(row.line for row in new), file.newline)
+    body = append_lines(file.body, b"".join(row.line for row in new), given.newline_for(file))
     return NextVersion(file.with_body(body), tuple(row.id for row in new))
 
 
@@ -152,22 +157,23 @@ def _refuse_repeated_topic(file: SliceFile, pair: tuple[Row, Row] | None) -> Non
 
 def _append_line(file: SliceFile, given: WriteRequest, elsewhere: Sequence[Row]) -> NextVersion:
     lines = new_lines(file.body_type or "", given.text, given.stamp, as_text=given.as_text)
-    return NextVersion(file.with_body(append_lines(file.body, b"".join(lines), file.newline)))
+    return NextVersion(file.with_body(append_lines(file.body, b"".join(lines), given.newline_for(file))))
 
 
 def _append_paragraph(file: SliceFile, given: WriteRequest, elsewhere: Sequence[Row]) -> NextVersion:
+    newline = given.newline_for(file)
     if given.at is not None:
-        body = insert_paragraph(file.body, given.at, given.text)
+        body = insert_paragraph(file.body, given.at, given.text, newline)
     elif given.section:
-        body = append_in_section(file.body, given.section, given.text)
+        body = append_in_section(file.body, given.section, given.text, newline)
     else:
-        body = append_paragraph(file.body, given.text, file.newline)
+        body = append_paragraph(file.body, given.text, newline)
     return NextVersion(with_body(file, body, given.stamp))
 
 
 def _replace_text(file: SliceFile, given: WriteRequest, elsewhere: Sequence[Row]) -> NextVersion:
     if given.section:
-        body = replace_section(file.body, given.section, given.text)
+        body = replace_section(file.body, given.section, given.text, given.newline_for(file))
     else:
         body = new_body(file, given.text, given.stamp).file_body
     return NextVersion(with_body(file, body, given.stamp))
