@@ -90,6 +90,41 @@ def test_agents_are_linked_whichever_file_is_imported_first(family: str, tmp_pat
         truth.close()
 
 
+def codex_line(kind: str, **payload: Any) -> dict[str, Any]:
+    return {"type": kind, "timestamp": "2026-01-01T00:00:00Z", "payload": payload}
+
+
+CODEX = {
+    "rollout-1.jsonl": [
+        codex_line("session_meta", id="parent"),
+        codex_line("response_item", type="function_call", name="spawn_agent", call_id="c1", arguments="{}"),
+        codex_line("event_msg", type="collab_agent_spawn_end", call_id="c1", new_thread_id="child"),
+    ],
+    "rollout-2.jsonl": [
+        codex_line("session_meta", id="child", parent_thread_id="parent"),
+        codex_line("response_item", type="message", role="user", content=[{"type": "input_text", "text": "Look"}]),
+    ],
+}
+
+
+def test_agents_of_codex_are_linked_whichever_rollout_is_imported_first(tmp_path: Path) -> None:
+    """The session of such an agent has a name of its own, and nothing stays in the facts of either session."""
+    paths = write(tmp_path / "given", CODEX)
+    found = []
+    for number, order in enumerate([paths, paths[::-1], [tmp_path / "given"]]):
+        truth = Truth(tmp_path / f"{number}.db", create=True)
+        accounts = [take_in(truth, path) for path in order]
+        assert accounts[-1].waiting == 0
+        found.append(links(truth))
+        assert not any(truth.turns.session(name).facts.get(fact) for name in ("parent", "child") for fact in PENDING)
+        truth.close()
+    assert len(found[0]) == 1
+    assert found == [found[0]] * 3
+
+
+PENDING = ("started", "waits")
+
+
 def test_an_agent_that_waits_is_counted(truth: Truth, tmp_path: Path) -> None:
     _, own = write(tmp_path, FAMILIES["id"][0])
     assert take_in(truth, own).waiting == 1

@@ -14,7 +14,8 @@ from slicebase.importers.values import KnownAgents, StarterKey
 
 SUBAGENT: Final = "#agent-"  # between the name of a session and the id of an agent that it started
 _AGENT_TOOLS: Final = frozenset({"Agent", "Task"})
-_RELIABLE: Final = ("agent", "run", "prompt")  # kinds of keys, most reliable first
+THREAD: Final = "thread"  # the kind of the keys of an agent whose session has a name of its own
+_RELIABLE: Final = (THREAD, "agent", "run", "prompt")  # kinds of keys, most reliable first
 
 
 def agent_key(kind: str, session: str, name: Any) -> StarterKey:
@@ -60,10 +61,13 @@ class Agents:
         The prompt of a call does not count once the call is known by the id of its agent.
         """
         named = {turn for (kind, _, _), turn in self._starters.items() if kind != "prompt"}
+        threads = {name for kind, _, name in self._linked if kind == THREAD}  # each has two keys
         starters = [
             (key, turn)
             for key, turn in self._starters.items()
-            if (key[0] == "run" or key not in self._linked) and not (key[0] == "prompt" and turn in named)
+            if (key[0] == "run" or key not in self._linked)
+            and not (key[0] == "prompt" and turn in named)
+            and not (key[0] == THREAD and key[2] in threads)
         ]
         return self.known._replace(starters=starters, linked=())
 
