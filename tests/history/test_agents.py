@@ -16,6 +16,7 @@ from slicebase.truth.truth import Truth
 from tests.history.test_follow import redaction
 from tests.importers.reading import jsonl
 from tests.importers.test_claude_code import SESSION, call, record, result, uuid
+from tests.importers.test_opencode import CHILD, PARENT
 from tests.importers.test_subagents import MAIN, STEPS, in_file
 
 
@@ -105,18 +106,22 @@ CODEX = {
         codex_line("response_item", type="message", role="user", content=[{"type": "input_text", "text": "Look"}]),
     ],
 }
+OPENCODE = {f"{each['info']['id']}.json": [each] for each in (PARENT, CHILD)}
 
 
-def test_agents_of_codex_are_linked_whichever_rollout_is_imported_first(tmp_path: Path) -> None:
-    """The session of such an agent has a name of its own, and nothing stays in the facts of either session."""
-    paths = write(tmp_path / "given", CODEX)
+@pytest.mark.parametrize("files", [CODEX, OPENCODE], ids=["codex", "opencode"])
+def test_agents_whose_sessions_have_names_of_their_own_are_linked_in_any_order(
+    files: dict[str, list[dict[str, Any]]], tmp_path: Path
+) -> None:
+    """Nothing stays in the facts of either session."""
+    paths = write(tmp_path / "given", files)
     found = []
     for number, order in enumerate([paths, paths[::-1], [tmp_path / "given"]]):
         truth = Truth(tmp_path / f"{number}.db", create=True)
         accounts = [take_in(truth, path) for path in order]
         assert accounts[-1].waiting == 0
         found.append(links(truth))
-        assert not any(truth.turns.session(name).facts.get(fact) for name in ("parent", "child") for fact in PENDING)
+        assert not any(session.facts.get(fact) for session, _ in truth.turns.sessions() for fact in PENDING)
         truth.close()
     assert len(found[0]) == 1
     assert found == [found[0]] * 3

@@ -34,7 +34,7 @@ from slicebase.importers.elements import json_records
 from slicebase.importers.json_stream import DecodedValue, RecordLine, without
 from slicebase.importers.responses import is_item, item_content
 from slicebase.importers.silence import holds_text, is_text, without_turn
-from slicebase.importers.subagents import THREAD
+from slicebase.importers.subagents import session_keys
 from slicebase.importers.thread import Fault, NonTurn, SourceRecord, Thread, TurnDraft, read_records
 from slicebase.importers.times import start_of
 from slicebase.importers.values import Batch, Format, Head, ImportSource, KnownAgents, Options, Read, StarterKey
@@ -134,7 +134,7 @@ class _Rollout:
         if self.thread.last is not None:
             facts["shown_last"] = self.thread.last
         yield from self.builder.close()
-        waits = [(key, [self.first]) for key in _agent_keys(parent, own)] if parent and self.first else []
+        waits = [(key, [self.first]) for key in session_keys(parent, own)] if parent and self.first else []
         if self.starters or waits:
             yield Batch(None, agents=KnownAgents(list(self.starters.items()), waits))
 
@@ -204,7 +204,9 @@ class _Rollout:
             self.builder.title(self.thread.session, event["thread_name"])
         for agent in agents_in(event):
             starter = self.calls.get(_call_of(event) or "", self.thread.last)
-            for key in _agent_keys(self.thread.session, agent) if starter else ():
+            if starter is None:
+                continue
+            for key in session_keys(self.thread.session, agent):
                 self.starters.setdefault(key, starter)
         role, parts = event_content(event) or ("system", ())
         parts = self.told.new_in_event(event, parts)
@@ -231,11 +233,6 @@ class _Rollout:
 
 def _call_of(payload: Any) -> str | None:
     return as_name(payload.get("call_id")) if isinstance(payload, dict) else None
-
-
-def _agent_keys(parent: str, agent: str) -> list[StarterKey]:
-    """Returns the keys of an agent: in the session that started it, and in its own. One of them may come first."""
-    return [(THREAD, parent, agent), (THREAD, agent, agent)]
 
 
 def _started_by(source: Any) -> str | None:
