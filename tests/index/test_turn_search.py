@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from slicebase.context.identifiers import is_identifier, runs_of, trimmed
 from slicebase.context.match import Match, tries, without
-from slicebase.context.query import read
+from slicebase.context.query import Term, read
 from slicebase.graph.contents import CallMade, kind_bits
 from slicebase.index.narrow import EVERY_TURN, TurnFilters
 from slicebase.index.turn_schema import IndexedTurn
@@ -207,6 +207,15 @@ def test_a_quoted_number_is_literal() -> None:
 def test_quoted_signs_without_a_letter_are_found() -> None:
     assert found(["map(x => y)", "done 🎉", "a & b"], '"=>"') == ["map(x => y)"]
     assert found(["map(x => y)", "done 🎉", "a & b"], '"🎉"') == ["done 🎉"]
+
+
+def test_a_pasted_page_of_identifiers_is_a_query() -> None:
+    assert not hits({"t": "nothing"}, " ".join(f"name_{at}" for at in range(1_100)))
+    names = [f"name_{at}" for at in range(110)]
+    page = " ".join(names)
+    assert found([page, " ".join(names[:-1]), page.replace("name_109", "name 109")], page) == [page]
+    with indexed({"t": page}) as index:
+        assert len(index.similar_words([Term(f"nam{at}") for at in range(40)], {"t": page}.get)) <= 20
 
 
 def test_a_quoted_text_of_many_equal_words_is_compared_whole() -> None:
