@@ -290,6 +290,12 @@ def test_filters_narrow_with_and_without_words(narrowed_index: TurnIndex, filter
         assert {hit.turn for hit in found.hits} == turns
 
 
+@pytest.mark.parametrize("name", ["tool", "file"])
+def test_a_thousand_filters_are_alternatives(narrowed_index: TurnIndex, name: str) -> None:
+    query = read(" ".join(f"{name}:none{at}" for at in range(1_000)))
+    assert not narrowed_index.search(query, TurnFilters(query.filters), lambda _: "", ENOUGH).hits
+
+
 def test_a_result_belongs_to_the_call_of_its_own_session() -> None:
     with TurnIndex() as index:
         for tool, name in (("alpha", "one"), ("beta", "two")):
