@@ -1,7 +1,10 @@
 """The outline of a session has its prompts, decisions and compactions in order, and the files of its calls."""
 
+from msgspec.structs import replace
+
 from slicebase.context.lost_follow import items
 from slicebase.context.outline import outline
+from slicebase.graph.turn import Part
 from tests.context.transcripts import Transcript
 
 
@@ -44,3 +47,10 @@ def test_a_turn_without_a_time_has_none_in_it() -> None:
         None,
         "1970-01-01T00:00:01.000Z",
     ]
+
+
+def test_a_prompt_says_who_speaks() -> None:
+    talk = Transcript()
+    asked = talk.user("Please deploy it.")
+    named = replace(asked, parts=(Part("text", text="Please deploy it.", name="Annabella"),))
+    assert [step["text"] for step in outline([named])["steps"]] == ["Annabella: Please deploy it."]

@@ -29,6 +29,20 @@ def test_a_query_is_words_phrases_and_beginnings(typed: str, terms: list[Term]) 
     assert list(read(typed).terms) == terms
 
 
+@pytest.mark.parametrize(
+    "name", ["word", "GIT_INDEX_FILE", ".env", "@types/node", "_private", "#12", "v2.1", "a_b", "1.2.3", "~/.bashrc"]
+)
+def test_a_dash_excludes_words_and_identifiers(name: str) -> None:
+    query = read(f"git -{name}")
+    assert [term.text for term in query.terms] == ["git"]
+    assert [term.text for term in query.excluded] == [name]
+
+
+@pytest.mark.parametrize("word", ["-v", "-O2", "-5", "-1.5", "--force", "->next", "-=1"])
+def test_short_flags_numbers_and_operators_exclude_nothing(word: str) -> None:
+    assert not read(f"git {word}").excluded
+
+
 @given(st.text(max_size=40))
 def test_any_text_is_a_query_that_fts5_understands(typed: str) -> None:
     connection = apsw.Connection(":memory:")

@@ -58,6 +58,7 @@ LOREM = "Lorem ipsum dolor sit amet. " * 40
         ("데이터베이스를 열었다", "데이터베이스", "[데이터베이스를]"),
         ("costs 1,234,567 coins", "1234567", "[1,234,567]"),
         ("full width ＡＢＣ here", "ABC", "[ＡＢＣ]"),
+        ("full width ｌｅｔｔｅｒｓ here", "letter", "[ｌｅｔｔｅｒｓ]"),
         ("calls parseArgs here", "args", "parse[Args]"),
         ("Maintain the container. An AI answers", "AI", "An [AI] answers"),
         ("PostRun of macOS, then OS", "OS", "then [OS]"),

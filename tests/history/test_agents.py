@@ -16,6 +16,7 @@ from slicebase.truth.truth import Truth
 from tests.history.test_follow import redaction
 from tests.importers.reading import jsonl
 from tests.importers.test_claude_code import SESSION, call, record, result, uuid
+from tests.importers.test_opencode import CHILD, PARENT
 from tests.importers.test_subagents import MAIN, STEPS, in_file
 
 
@@ -88,6 +89,45 @@ def test_agents_are_linked_whichever_file_is_imported_first(family: str, tmp_pat
         again = take_in(truth, *paths)
         assert (again.added, again.continues, len(links(truth))) == (0, 0, len(wanted))
         truth.close()
+
+
+def codex_line(kind: str, **payload: Any) -> dict[str, Any]:
+    return {"type": kind, "timestamp": "2026-01-01T00:00:00Z", "payload": payload}
+
+
+CODEX = {
+    "rollout-1.jsonl": [
+        codex_line("session_meta", id="parent"),
+        codex_line("response_item", type="function_call", name="spawn_agent", call_id="c1", arguments="{}"),
+        codex_line("event_msg", type="collab_agent_spawn_end", call_id="c1", new_thread_id="child"),
+    ],
+    "rollout-2.jsonl": [
+        codex_line("session_meta", id="child", parent_thread_id="parent"),
+        codex_line("response_item", type="message", role="user", content=[{"type": "input_text", "text": "Look"}]),
+    ],
+}
+OPENCODE = {f"{each['info']['id']}.json": [each] for each in (PARENT, CHILD)}
+
+
+@pytest.mark.parametrize("files", [CODEX, OPENCODE], ids=["codex", "opencode"])
+def test_agents_whose_sessions_have_names_of_their_own_are_linked_in_any_order(
+    files: dict[str, list[dict[str, Any]]], tmp_path: Path
+) -> None:
+    """Nothing stays in the facts of either session."""
+    paths = write(tmp_path / "given", files)
+    found = []
+    for number, order in enumerate([paths, paths[::-1], [tmp_path / "given"]]):
+        truth = Truth(tmp_path / f"{number}.db", create=True)
+        accounts = [take_in(truth, path) for path in order]
+        assert accounts[-1].waiting == 0
+        found.append(links(truth))
+        assert not any(session.facts.get(fact) for session, _ in truth.turns.sessions() for fact in PENDING)
+        truth.close()
+    assert len(found[0]) == 1
+    assert found == [found[0]] * 3
+
+
+PENDING = ("started", "waits")
 
 
 def test_an_agent_that_waits_is_counted(truth: Truth, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from slicebase.context.identifiers import is_identifier, runs_of, trimmed
 from slicebase.context.match import Match, tries, without
-from slicebase.context.query import read
+from slicebase.context.query import Term, read
 from slicebase.graph.contents import CallMade, kind_bits
 from slicebase.index.narrow import EVERY_TURN, TurnFilters
 from slicebase.index.turn_schema import IndexedTurn
@@ -209,6 +209,15 @@ def test_quoted_signs_without_a_letter_are_found() -> None:
     assert found(["map(x => y)", "done 🎉", "a & b"], '"🎉"') == ["done 🎉"]
 
 
+def test_a_pasted_page_of_identifiers_is_a_query() -> None:
+    assert not hits({"t": "nothing"}, " ".join(f"name_{at}" for at in range(1_100)))
+    names = [f"name_{at}" for at in range(110)]
+    page = " ".join(names)
+    assert found([page, " ".join(names[:-1]), page.replace("name_109", "name 109")], page) == [page]
+    with indexed({"t": page}) as index:
+        assert len(index.similar_words([Term(f"nam{at}") for at in range(40)], {"t": page}.get)) <= 20
+
+
 def test_a_quoted_text_of_many_equal_words_is_compared_whole() -> None:
     long = " ".join(["a"] * 60)
     assert found([long, " ".join(["a"] * 40)], f'"{long}"') == [long]
@@ -279,6 +288,12 @@ def test_filters_narrow_with_and_without_words(narrowed_index: TurnIndex, filter
         query = read(f"{words} {filters}")
         found = narrowed_index.search(query, TurnFilters(query.filters), lambda turn: None, ENOUGH)
         assert {hit.turn for hit in found.hits} == turns
+
+
+@pytest.mark.parametrize("name", ["tool", "file"])
+def test_a_thousand_filters_are_alternatives(narrowed_index: TurnIndex, name: str) -> None:
+    query = read(" ".join(f"{name}:none{at}" for at in range(1_000)))
+    assert not narrowed_index.search(query, TurnFilters(query.filters), lambda _: "", ENOUGH).hits
 
 
 def test_a_result_belongs_to_the_call_of_its_own_session() -> None:

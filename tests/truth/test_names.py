@@ -11,6 +11,7 @@ from slicebase.base import Slicebase
 from slicebase.core.refs import Ref
 from slicebase.core.short_ids import short_id, short_ids
 from slicebase.truth.names import StoredNames
+from slicebase.verbs.names import EVERYTHING
 from tests.codes import code_of
 from tests.graph.test_graph_file import record
 from tests.mixed_verbs import MORE
@@ -64,6 +65,25 @@ def test_what_has_the_form_of_a_complete_id_is_left_for_the_verb(names: StoredNa
     assert names.id("mf", "0" * 32) == f"mf_{'0' * 32}"
     assert code_of(names.id, "mf", "mf_00000000") == "no-manifest"
     assert not names.is_named(Ref("turn", "00000000-0000-4000-8000-000000000000"))
+
+
+SESSIONS = ("aaaaaaaa-0000-4000-8000-000000000001", "bbbbbbbb-0000-4000-8000-000000000001#agent-lone")
+AGENTS = tuple(f"{SESSIONS[0]}#agent-{name}" for name in ("one", "two"))
+
+
+def test_a_short_id_is_that_of_a_session_not_of_its_subagents(tmp_path: Path) -> None:
+    """With and without a prefix, in verbs that take sessions and in those that take everything."""
+    memory = Slicebase.init(tmp_path)
+    turns = [record(at, session_id=session, content="c") for at, session in enumerate((*SESSIONS, *AGENTS), 1)]
+    (tmp_path / "graph.json").write_text(json.dumps({"turns": turns, "edges": []}))
+    memory.import_(tmp_path / "graph.json", format="graph")
+    wanted = {"aaaaaaaa": SESSIONS[0], "aaaaaaaa#agent-two": AGENTS[1], "bbbbbbbb#agent-lone": SESSIONS[1]}
+    for short, whole in wanted.items():
+        assert memory.stored_names.id("session", short) == whole
+        assert {str(memory.names.ref(each, EVERYTHING)) for each in (short, f"session:{short}")} == {f"session:{whole}"}
+    for given_id, code in {"aaaaaaaa#agent": "ambiguous-id", "aaaa#agent-two": "short-id"}.items():
+        assert code_of(memory.stored_names.id, "session", given_id) == code
+        assert code_of(memory.names.ref, given_id, EVERYTHING) == code
 
 
 def test_to_look_for_an_id_creates_no_database(tmp_path: Path) -> None:

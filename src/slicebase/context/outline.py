@@ -7,7 +7,7 @@ from slicebase.context.lost_follow import items
 from slicebase.context.lost_speech import said_by_user
 from slicebase.core.times import known_time, to_text
 from slicebase.graph.contents import calls_in, kinds_of
-from slicebase.graph.turn import Turn
+from slicebase.graph.turn import Turn, part_text
 
 _LONGEST: Final = 300  # characters of a step
 _CHANGING: Final = ("edit", "write", "patch", "replace", "create", "delete", "move")  # in the names of tools
@@ -45,8 +45,10 @@ def _step(turn: Turn, kind: str, text: str) -> dict[str, Any]:
 
 def _steps(turn: Turn, kinds: set[str], decisions: Iterable[str]) -> list[tuple[str, str]]:
     """Returns the steps of a turn, each as kind and text. What the client wrote as the user is no prompt."""
-    spoken = "\n\n".join(part.text for part in turn.parts if part.type == "text" and part.text and not part.hidden)
+    parts = [part for part in turn.parts if part.type == "text" and part.text and not part.hidden]
+    spoken = "\n\n".join(map(part_text, parts))
     if "summary" in kinds:
         return [("compaction", spoken)]
-    prompts = [("prompt", spoken)] if "prompt" in kinds and said_by_user(spoken).strip() else []
+    typed = said_by_user("\n\n".join(part.text or "" for part in parts)).strip()
+    prompts = [("prompt", spoken)] if "prompt" in kinds and typed else []
     return [*prompts, *(("decision", text) for text in decisions)]

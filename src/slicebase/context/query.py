@@ -63,9 +63,14 @@ class Query(NamedTuple):
         return [each.value for each in self.filters if (each.name, each.excludes) == (name, excluded)]
 
 
+# What `-` excludes: two letters, quoted text, or an identifier such as `.env`, `#12`, `v2.1` or `1.2.3`. `-v`, `-O2`,
+# `-5`, `--force` and `->` are words.
+_EXCLUDABLE: Final = r"""
+    [^\W\d_]{2} | " | [._@~/]+[^\W\d_] | [#]\w | [^\W\d_][^\W_]*[._-]\w | \d+(?:\.\d+){2}
+"""
 _TYPED: Final = re.compile(
     rf"""
-    (?P<minus>-(?=[^\W\d_]{{2}}|"))?
+    (?P<minus>-(?={_EXCLUDABLE}))?
     (?:
       (?P<name>{"|".join(FILTERS)}):(?!//)(?:"(?P<spaced>[^"]*)"|(?P<value>[^\s"]+))
       | "(?P<quoted>[^"]*)(?P<closed>"?)(?P<star>\*?)

@@ -102,8 +102,8 @@ class Paths:
     def _newest_leaf(self, turns: Sequence[Turn]) -> Turn:
         """Returns the newest turn without children. One that only refers to another is beside all paths."""
         inner = {parent for turn in turns for parent in self._stated(turn)} | self._children.keys()
-        asides = {turn.id for turn in turns if turn.parents and not self._stated(turn)}
-        leaves = [turn for turn in turns if turn.id not in inner | asides] or turns
+        inner.update(turn.id for turn in turns if turn.parents and not self._stated(turn))
+        leaves = [turn for turn in turns if turn.id not in inner] or turns
         return max(leaves, key=lambda turn: (turn.time, turn.id))
 
     def _parent(self, turn: Turn) -> str | None:

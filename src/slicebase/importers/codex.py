@@ -34,6 +34,7 @@ from slicebase.importers.elements import json_records
 from slicebase.importers.json_stream import DecodedValue, RecordLine, without
 from slicebase.importers.responses import is_item, item_content
 from slicebase.importers.silence import holds_text, is_text, without_turn
+from slicebase.importers.subagents import session_keys
 from slicebase.importers.thread import Fault, NonTurn, SourceRecord, Thread, TurnDraft, read_records
 from slicebase.importers.times import start_of
 from slicebase.importers.values import Batch, Format, Head, ImportSource, KnownAgents, Options, Read, StarterKey
@@ -129,11 +130,11 @@ class _Rollout:
         self.thread.clock.now, lines = start_of(lines, _time_of)
         yield from read_records(self.builder, lines, self._record)
         facts, own = self.builder.facts(self.thread.session), self.thread.session
-        is_agent = "parent_session" in facts
+        parent = facts.get("parent_session")
         if self.thread.last is not None:
             facts["shown_last"] = self.thread.last
         yield from self.builder.close()
-        waits = [(_agent_key(own), [self.first])] if is_agent and self.first else []
+        waits = [(key, [self.first]) for key in session_keys(parent, own)] if parent and self.first else []
         if self.starters or waits:
             yield Batch(None, agents=KnownAgents(list(self.starters.items()), waits))
 
@@ -203,8 +204,10 @@ class _Rollout:
             self.builder.title(self.thread.session, event["thread_name"])
         for agent in agents_in(event):
             starter = self.calls.get(_call_of(event) or "", self.thread.last)
-            if starter:
-                self.starters.setdefault(_agent_key(agent), starter)
+            if starter is None:
+                continue
+            for key in session_keys(self.thread.session, agent):
+                self.starters.setdefault(key, starter)
         role, parts = event_content(event) or ("system", ())
         parts = self.told.new_in_event(event, parts)
         if parts:
@@ -230,10 +233,6 @@ class _Rollout:
 
 def _call_of(payload: Any) -> str | None:
     return as_name(payload.get("call_id")) if isinstance(payload, dict) else None
-
-
-def _agent_key(thread: str) -> StarterKey:
-    return "agent", NAME, thread
 
 
 def _started_by(source: Any) -> str | None:

@@ -28,6 +28,7 @@ from slicebase.importers.blocks import (
 from slicebase.importers.elements import json_elements
 from slicebase.importers.json_stream import RecordLine
 from slicebase.importers.silence import holds_text
+from slicebase.importers.subagents import session_keys
 from slicebase.importers.thread import Fault, NonTurn, SourceRecord, Thread, TurnDraft, read_sessions
 from slicebase.importers.values import Batch, Format, Head, ImportSource, KnownAgents, Options, Read, StarterKey
 
@@ -98,17 +99,16 @@ def _session(builder: BatchBuilder, thread: Thread, value: SourceRecord, line: R
         builder.answered_by(thread.session, message["info"].get("modelID"))
         yield from thread.admit(message, place, _essence, _build)
         first = first or thread.last
-        starters += [(_key(child), thread.last) for child in _children(message) if thread.last]
+        if turn := thread.last:
+            keys = (key for child in _children(message) for key in session_keys(thread.session, child))
+            starters += ((key, turn) for key in keys)
     if thread.last is not None:
         facts["shown_last"] = thread.last
     yield from builder.close(thread.session)
-    waits = [(_key(thread.session), [first])] if first and as_name(info.get("parentID")) else []
+    parent = as_name(info.get("parentID"))
+    waits = [(key, [first]) for key in session_keys(parent, thread.session)] if first and parent else []
     if starters or waits:
         yield Batch(None, agents=KnownAgents(starters, waits))
-
-
-def _key(session: str) -> StarterKey:
-    return "agent", NAME, session
 
 
 def _created(info: SourceRecord) -> Any:

@@ -14,12 +14,21 @@ from slicebase.importers.values import KnownAgents, StarterKey
 
 SUBAGENT: Final = "#agent-"  # between the name of a session and the id of an agent that it started
 _AGENT_TOOLS: Final = frozenset({"Agent", "Task"})
-_RELIABLE: Final = ("agent", "run", "prompt")  # kinds of keys, most reliable first
+_OWN_NAME: Final = "session"  # the kind of the keys of an agent whose session has a name of its own
+_RELIABLE: Final = (_OWN_NAME, "agent", "run", "prompt")  # kinds of keys, most reliable first
 
 
 def agent_key(kind: str, session: str, name: Any) -> StarterKey:
     """Returns the key of an agent in a session: by its id, by its run, or by its prompt."""
     return (kind, session, digest(as_text(name).strip().encode("utf-8", "replace"))[-32:])
+
+
+def session_keys(parent: str, agent: str) -> list[StarterKey]:
+    """Returns the keys of an agent whose session has a name of its own: in the session that started it, and in its own.
+
+    Either session may be stored first, and keeps one of them.
+    """
+    return [(_OWN_NAME, parent, agent), (_OWN_NAME, agent, agent)]
 
 
 def is_subagent(session: str) -> bool:
@@ -60,10 +69,13 @@ class Agents:
         The prompt of a call does not count once the call is known by the id of its agent.
         """
         named = {turn for (kind, _, _), turn in self._starters.items() if kind != "prompt"}
+        sessions = {name for kind, _, name in self._linked if kind == _OWN_NAME}  # each has two keys
         starters = [
             (key, turn)
             for key, turn in self._starters.items()
-            if (key[0] == "run" or key not in self._linked) and not (key[0] == "prompt" and turn in named)
+            if (key[0] == "run" or key not in self._linked)
+            and not (key[0] == "prompt" and turn in named)
+            and not (key[0] == _OWN_NAME and key[2] in sessions)
         ]
         return self.known._replace(starters=starters, linked=())
 

@@ -17,6 +17,8 @@ _MOST_WORDS: Final = 3
 _LETTERS: Final = ascii_lowercase + digits
 _BEGINNING: Final = "SELECT term, doc FROM vocabulary WHERE term >= ? AND term < ? LIMIT 100"
 
+_MOST_TERMS: Final = 20  # of a query: nobody reads more hints, and a pasted page has a thousand words
+
 # Returns texts that have a word with this stem.
 TextsWith = Callable[[str], Iterable[str]]
 
@@ -24,8 +26,8 @@ TextsWith = Callable[[str], Iterable[str]]
 def similar_words(
     connection: apsw.Connection, reader: Tokenizer, terms: Sequence[Term], texts_with: TextsWith
 ) -> Iterator[str]:
-    """Yields a hint for each term that the index does not have, if it has similar words."""
-    for term in terms:
+    """Yields a hint for each of the first terms that the index does not have, if it has similar words."""
+    for term in terms[:_MOST_TERMS]:
         stems = [] if term.begins or term.unspaced else _similar(connection, reader, term)
         words = dict.fromkeys(_word(reader, stem, texts_with(stem)) for stem in stems)
         if words:

@@ -71,14 +71,22 @@ def _kinds(values: Sequence[str]) -> tuple[str, list[Any]]:
 
 
 def _tools(values: Sequence[str]) -> tuple[str, list[Any]]:
-    matches = " OR ".join("lower(tool) GLOB ?" for _ in values)
-    return f"number IN ({_OF_CALLS.format(table='called', matches=f'({matches})')})", _patterns(values, "{}") * 2
+    matches = _any_of("lower(tool) GLOB ?", len(values))
+    return f"number IN ({_OF_CALLS.format(table='called', matches=matches)})", _patterns(values, "{}") * 2
 
 
 def _files(values: Sequence[str]) -> tuple[str, list[Any]]:
-    matches = " OR ".join(_PATH for _ in values)
+    matches = _any_of(_PATH, len(values))
     given = _patterns([value.strip("/") for value in values], "*/{}/*")
-    return f"number IN ({_OF_CALLS.format(table='touched', matches=f'({matches})')})", given * 2
+    return f"number IN ({_OF_CALLS.format(table='touched', matches=matches)})", given * 2
+
+
+def _any_of(condition: str, number: int) -> str:
+    """Returns a condition so many times, as a balanced tree: SQLite refuses a deep one."""
+    if number == 1:
+        return condition
+    half = number // 2
+    return f"({_any_of(condition, half)} OR {_any_of(condition, number - half)})"
 
 
 def _patterns(values: Sequence[str], form: str) -> list[Any]:

@@ -11,6 +11,7 @@ from typing import Final, cast
 import apsw
 
 from slicebase.context.snippets import Token
+from slicebase.context.words import simplified
 from slicebase.index.disposable import DatabaseLayout
 
 # Words
@@ -30,8 +31,8 @@ class Tokenizer:
 
     def tokens(self, text: str) -> list[Token]:
         """Returns the words of a text: start, end and stem of each."""
-        data = text.encode()
-        found = self._tokenizer(data, apsw.FTS5_TOKENIZE_DOCUMENT, None, include_colocated=False)
+        text = simplified(text)  # every character keeps its place
+        found = self._tokenizer(text.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None, include_colocated=False)
         tokens = cast("list[Token]", found)
         return tokens if text.isascii() else _in_characters(text, tokens)
 

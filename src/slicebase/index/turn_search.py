@@ -7,7 +7,7 @@ forms. Quoted text and identifiers inside longer ones are compared with the text
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from itertools import chain
+from itertools import chain, islice
 from typing import Any, Final, NamedTuple
 
 import apsw
@@ -58,6 +58,7 @@ class Bounds(NamedTuple):
 TextOf = Callable[[str], str | None]  # the text of a turn; None if it was purged
 
 _MOST_READ: Final = 2_000  # texts that are compared although enough was found, or for what is inside longer names
+_MOST_NAMES: Final = 100  # of a query that are looked up; SQLite refuses a thousand conditions, and few texts are left
 _FIRST: Final = 512  # turns that are read at first; if they are not enough, all
 _LAST: Final = "\U0010ffff"  # comes after every text that begins alike
 
@@ -138,10 +139,10 @@ class TurnSearch:
         """
         compared = [TermPattern(term, match) for term in self._wordless]
         whole = match if not begins else Match.WHOLE if match == Match.INSIDE else Match.ANY_CASE
-        names = [forms for term in self._terms if (forms := named_forms(term, whole))]
-        compared += [
-            TermPattern(term, match) for term in self._terms if is_compared(term) and not named_forms(term, whole)
-        ]
+        known = {term: forms for term in self._terms if (forms := named_forms(term, whole))}
+        looked_up = dict(islice(known.items(), _MOST_NAMES))
+        names = list(looked_up.values())
+        compared += [TermPattern(term, match) for term in self._terms if is_compared(term) and term not in looked_up]
         longer = begins and len(names) == 1  # those that are equal are known
         one = "term = ?" if not begins else "term > ? AND term < ?" if longer else "term >= ? AND term < ?"
         named = [f"SELECT doc FROM naming WHERE {' OR '.join([one] * len(forms))}" for forms in names]

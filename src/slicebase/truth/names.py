@@ -62,12 +62,7 @@ class StoredNames:
         column = _COLUMNS[ref.kind]
         if self._is_whole(ref) or (column.missing is None and self.knows(ref.kind, ref.id)):
             return ref
-        if ref.kind == "session" and "#" in ref.name:  # of a subagent: the id of its session may be short
-            session, _, agent = ref.name.partition("#")
-            whole = Ref("session", f"{self.complete(Ref('session', session)).name}#{agent}")
-            if whole != ref:
-                return self.complete(whole)
-        found = {str(each): each for each in _without_subagents(self.beginning(ref))}
+        found = {str(each): each for each in self.beginning(ref)}
         only = the_only(str(ref), found, column.plural, len(str(ref)) - len(ref.name))
         if only is None and column.missing is not None:
             raise SlicebaseError(column.missing, f"there is no {ref}")
@@ -93,7 +88,18 @@ class StoredNames:
         return self._connection.execute(query, (_stored(kind, name),)).fetchone() is not None
 
     def beginning(self, ref: Ref) -> list[Ref]:
-        """Returns what has an id that begins with the one in a reference; of very many, the first ones."""
+        """Returns what has an id that begins with the one in a reference; of very many, the first ones.
+
+        Of a session and its subagents, this is the session. In the id of a subagent, that of its session may be short.
+        """
+        session, mark, agent = ref.name.partition("#")
+        if ref.kind == "session" and session and mark:
+            alike = {each.name.partition("#")[0] for each in self._starting(Ref("session", session))}
+            only = session if session in alike else the_only(session, alike, _COLUMNS["session"].plural)
+            return self._starting(Ref("session", f"{only}#{agent}")) if only else []
+        return _without_subagents(self._starting(ref))
+
+    def _starting(self, ref: Ref) -> list[Ref]:
         column = _COLUMNS[ref.kind]
         if column.missing is not None:
             ref = ref._replace(name=ref.name.lower())
