@@ -75,6 +75,25 @@ def test_a_rule_for_some_time_ends_when_the_user_orders_what_it_forbids() -> Non
 
 
 @pytest.mark.parametrize(
+    ("later", "state"),
+    [
+        ("You can push to main now.", "revised"),
+        ("it's ok to push to main from here", "revised"),
+        ("You can push to the feature branches.", "standing"),
+        ("You can push to main, but do not force it.", "standing"),
+        ("can we push to main?", "standing"),
+        ("Push the tag.", "standing"),
+    ],
+)
+def test_a_rule_ends_when_the_user_allows_all_that_it_forbids(later: str, state: str) -> None:
+    script = Transcript()
+    script.user("Never push to main.")
+    script.say("Understood.")
+    script.user(later)
+    assert states(script, "instruction")["Never push to main."] == state
+
+
+@pytest.mark.parametrize(
     "text", ["Bitte benutze niemals force push auf main.", "不要直接推送到 main 分支，必须先创建 PR。"]
 )
 def test_what_the_user_says_in_another_language_is_neither_done_nor_a_rule(text: str) -> None:
