@@ -170,6 +170,28 @@ def test_a_rule_is_cut_off_from_the_orders_around_it(text: str, rule: str) -> No
     assert [text for text, mark in texts_and_marks(script, "instruction") if mark == "rule"] == [rule]
 
 
+@pytest.mark.parametrize(
+    ("text", "rules"),
+    [
+        (
+            "Ground rules:\n1. No network in tests\n2. Python 3.11 only\n\nNow delete the old parser.",
+            ["No network in tests", "Python 3.11 only"],
+        ),
+        ("Rules for commit messages:\n- ticket id first\n- no emojis", ["ticket id first", "no emojis"]),
+        ("Constraints:\n- EU regions only\n- delete the old volumes", ["EU regions only"]),
+        ("Fix the firewall rules:\n- allow port 443\n- close port 80", []),
+        ("Our conventions:\n- tabs, width 4\n\nThen this\n- allow port 443", ["tabs, width 4"]),
+        ("My review comments:\n- no floats here", []),
+    ],
+)
+def test_the_entries_below_a_line_that_announces_rules_are_rules(text: str, rules: list[str]) -> None:
+    script = Transcript()
+    script.user(text)
+    listed = [item for item in found(script, "instruction") if item.mark == "rule"]
+    assert [item.text for item in listed] == rules
+    assert [text[item.start : item.end] for item in listed] == rules
+
+
 def test_a_user_who_says_what_we_do_decides() -> None:
     script = Transcript()
     script.user("ok. we keep the gateway in one zone, that risk is accepted")

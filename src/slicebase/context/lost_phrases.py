@@ -159,6 +159,12 @@ def _is_each_time(sentence: str, first: str) -> bool:
     return first in _WAYS and _FOR_ALL.search(sentence) is not None
 
 
+def can_be_rule(entry: str, above: str) -> bool:
+    """Returns whether an entry of a list of rules may be one: neither it nor the line above orders a piece of work."""
+    once = _first_order(entry) in _AT_ONCE | {"add", "create", "fix", "implement"}
+    return not once and _first_order(above) not in ORDERS - _WAYS
+
+
 def is_temporary(rule: str) -> bool:
     """Returns whether a rule holds only for some time."""
     return _TEMPORARY.search(rule) is not None
