@@ -74,7 +74,7 @@ _CHANGES: Final = _set(
     "provision teardown flush prune seed restore sync submit register unregister scale drain cordon trigger "
     "dispatch cancel revert insert import cleanup sendmail loaddata reboot shutdown poweroff transfer payment "
     "payments payout payouts payroll billing newsletter broadcast tweet sms buy sell trade withdraw subscribe "
-    "unsubscribe ban suspend upgrade revision rotate emails mails createsuperuser prod production überweisen "
+    "unsubscribe ban suspend revision rotate emails mails createsuperuser prod production überweisen "
     "ueberweisen überweisung ueberweisung löschen loeschen senden versenden zahlen buchen mahnen verschicken "
     "veröffentlichen envoyer supprimer effacer payer publier enviar borrar eliminar pagar publicar inviare "
     "cancellare pagare eliminare"

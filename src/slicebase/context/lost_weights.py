@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from typing import Final
 
 WEIGHTS: Final[Mapping[str, float]] = {
-    "instruction, rule": 1.65,
+    "instruction, rule": 1.64,
+    "rule by itself": 1.19,
     "task, on the list": 1.0,
     "command": 0.93,
     "names current": 0.78,
@@ -31,7 +32,7 @@ WEIGHTS: Final[Mapping[str, float]] = {
     "place": 0.21,
     "instruction, asked": 0.11,
     "absent": 0.1,
-    "instruction": 0.1,
+    "instruction": 0.09,
     "failed": 0.06,
     "command, call": 0.05,
     "artefact, commit": -0.08,
