@@ -175,6 +175,14 @@ def test_a_task_that_the_user_refuses_is_rejected() -> None:
     assert list(states(script, "task").values()) == ["rejected", "open"]
 
 
+def test_what_was_not_done_yet_is_done_when_it_is_so_now() -> None:
+    script = Transcript()
+    script.say("The workers were restarted. I haven't updated the status page yet.")
+    script.user("update it")
+    script.say("The status page is updated now.")
+    assert list(states(script, "task").values()) == ["done"]
+
+
 def test_a_task_is_done_when_a_later_message_reports_it_and_an_offer_when_it_is_answered() -> None:
     script = Transcript()
     script.say("We still need to expire the old discount codes.")

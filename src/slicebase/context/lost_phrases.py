@@ -273,6 +273,7 @@ _CHANGED: Final = (
 _FIXES: Final = re.compile(
     rf"✅|✓|☑|\[x\]|^\W*(?:\d+[.)]\W*)?(?:all |both )?{_CHANGED}\b|"
     rf"\b(?:i|we|i've|we've|i have|has been|have been|was|were|is now|are now|now|already)\s+{_ADVERB}{_CHANGED}\b|"
+    rf"\b(?:is|are) {_CHANGED} (?:now|again)\b|"
     r"\b(?:is|are) (?:now |all )?(?:in place|done|fixed|resolved|complete|gone)\b|\bnow \w+s\b",
     re.IGNORECASE,
 )
