@@ -175,6 +175,16 @@ def test_a_task_that_the_user_refuses_is_rejected() -> None:
     assert list(states(script, "task").values()) == ["rejected", "open"]
 
 
+def test_what_was_not_done_yet_is_open_only_if_the_assistant_ends_with_it() -> None:
+    script = Transcript()
+    script.user("where are the tests?")
+    script.say("You're right, I haven't written the unit tests yet.")
+    assert list(states(script, "task").values()) == ["open"]
+    script.run("make test", "ok")
+    script.say("All of it is in place.")
+    assert list(states(script, "task").values()) == ["done"]
+
+
 def test_what_was_not_done_yet_is_done_when_it_is_so_now() -> None:
     script = Transcript()
     script.say("The workers were restarted. I haven't updated the status page yet.")

@@ -217,7 +217,9 @@ _OPEN: Final = (
     "remains to",
 )  # fmt: skip
 _NOT_YET: Final = re.compile(
-    r"(?:n't|\bnot|\bno)\b[^.;:]{1,60}\byet\b|\bleft (?:it |that |this )?open\b", re.IGNORECASE
+    r"\b(?:i|we) (?:have |did |could )?(?:haven't|didn't|couldn't|not)\b[^.;:]{1,60}\byet\b|"
+    r"\b(?:so|but|and) no \w+ [^.;:]{1,40}\byet\b|\bi left (?:it |that |this )?open\b",
+    re.IGNORECASE,
 )
 _OFFERED: Final = (
     "would you like", "should i", "do you want", "which approach", "which option", "let me know", "shall i",
@@ -307,6 +309,11 @@ def is_report(sentence: str) -> bool:
 def is_change(sentence: str, above: str) -> bool:
     """Returns whether a sentence of the assistant says that something was changed, by its words or its heading."""
     return bool(_FIXES.search(sentence) or _HEADED_REPORT.search(above)) and not denies(sentence)
+
+
+def is_not_yet(text: str) -> bool:
+    """Returns whether the assistant says that it has not done something so far."""
+    return _NOT_YET.search(text) is not None
 
 
 def kind_of_statement(text: str, above: str) -> tuple[LostKind, str]:
