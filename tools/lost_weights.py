@@ -12,9 +12,10 @@ chance, so the same data gives the same weights.
 
 Both are sums, so the weights of the second, times those of the first, are the weights of one sum.
 
-Two weights are judgement: the summaries of the labelled sessions repeat every message of the user and every open entry
-of a list of tasks, so the labels cannot teach what it costs to lose them. To break a rule or to forget a task does
-harm, so each counts one more.
+Three weights are judgement: the summaries of the labelled sessions repeat every message of the user and every open
+entry of a list of tasks, so the labels cannot teach what it costs to lose them. To break a rule or to forget a task
+does harm, so each counts one more. A rule that says by itself what it is about counts one more again: "don't set it"
+may be about a matter of the moment.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -33,7 +34,7 @@ PARTLY = 0.4
 UNLABELLED = 0.5
 ABSENT = frozenset({"absent", "names absent"})
 TREATED_DIFFERENTLY = frozenset({"command", "instruction", "done sign", "report"})
-BY_JUDGEMENT = {"instruction, rule": 1.0, "task, on the list": 1.0}
+BY_JUDGEMENT = {"instruction, rule": 1.0, "rule by itself": 1.0, "task, on the list": 1.0}
 _WORTH = "worth"
 
 

@@ -18,7 +18,8 @@ NEEDED = {
     "check": ["mise run lint", "ruff check .", "npm run typecheck", "mypy", "tsc --noEmit"],
     "call": [
         "gh api repos/a/b/pulls/1/comments", "bash tools/run.sh setup", "python tools/load.py --users 5",
-        "kubectl get pods", "ssh prod ls", "curl -s localhost:8080/health", "terraform plan",
+        "kubectl get pods", "ssh prod ls", "ssh web 'tail x 2>/dev/null'", "curl -s localhost:8080/health",
+        "terraform plan",
     ],
     None: ["pip install pytest", "git diff tests/", "cat test.py", "ls", "git status", "python -c 'print(1)'"],
 }  # fmt: skip
@@ -33,6 +34,11 @@ CHANGING = [
     "ssh host 'cat x; rm y'", "bin/rails runner 'User.delete_all'", "celery -A shop purge -f", "redis-cli flushall",
     "gh api graphql -f query='mutation { x }'", "psql prod < dump.sql", "npx prisma db push", "node scripts/refund.js",
     "sudo env A=1 nice kubectl delete ns shop", "uv run python tools/import.py --force", "git reset --hard HEAD~3",
+    "curl https://a.example.net/v1/reboot?host=7", "python transfer.py --amount 500", "./run_payments",
+    "node tools/newsletter.js --list all", "node tools/deleteUsers.js", "python ueberweisen.py --monat 10",
+    "bash skripte/löschen.sh", "python enviar_facturas.py",
+    "make start-prod", "rake emails:weekly", "ssh web 'cat a > /etc/b'", 'psql -c "select delete_customer(4)"',
+    "alembic revision -m x", "tox -e release", "python scripts/rotate_keys.py",
 ]  # fmt: skip
 
 

@@ -75,6 +75,25 @@ def test_a_rule_for_some_time_ends_when_the_user_orders_what_it_forbids() -> Non
 
 
 @pytest.mark.parametrize(
+    ("later", "state"),
+    [
+        ("You can push to main now.", "revised"),
+        ("it's ok to push to main from here", "revised"),
+        ("You can push to the feature branches.", "standing"),
+        ("You can push to main, but do not force it.", "standing"),
+        ("can we push to main?", "standing"),
+        ("Push the tag.", "standing"),
+    ],
+)
+def test_a_rule_ends_when_the_user_allows_all_that_it_forbids(later: str, state: str) -> None:
+    script = Transcript()
+    script.user("Never push to main.")
+    script.say("Understood.")
+    script.user(later)
+    assert states(script, "instruction")["Never push to main."] == state
+
+
+@pytest.mark.parametrize(
     "text", ["Bitte benutze niemals force push auf main.", "不要直接推送到 main 分支，必须先创建 PR。"]
 )
 def test_what_the_user_says_in_another_language_is_neither_done_nor_a_rule(text: str) -> None:
@@ -154,6 +173,24 @@ def test_a_task_that_the_user_refuses_is_rejected() -> None:
     script.say("Next step: add a test for the cart.")
     script.user("we won't do the docs of the queue")
     assert list(states(script, "task").values()) == ["rejected", "open"]
+
+
+def test_what_was_not_done_yet_is_open_only_if_the_assistant_ends_with_it() -> None:
+    script = Transcript()
+    script.user("where are the tests?")
+    script.say("You're right, I haven't written the unit tests yet.")
+    assert list(states(script, "task").values()) == ["open"]
+    script.run("make test", "ok")
+    script.say("All of it is in place.")
+    assert list(states(script, "task").values()) == ["done"]
+
+
+def test_what_was_not_done_yet_is_done_when_it_is_so_now() -> None:
+    script = Transcript()
+    script.say("The workers were restarted. I haven't updated the status page yet.")
+    script.user("update it")
+    script.say("The status page is updated now.")
+    assert list(states(script, "task").values()) == ["done"]
 
 
 def test_a_task_is_done_when_a_later_message_reports_it_and_an_offer_when_it_is_answered() -> None:

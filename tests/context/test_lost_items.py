@@ -100,6 +100,108 @@ def test_instructions(text: str, marks: list[str]) -> None:
     assert [mark for _, mark in texts_and_marks(script, "instruction")] == marks
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Ask me before you install anything.",
+        "Wait for my approval before you run terraform apply.",
+        "Production is off limits.",
+        "Nothing goes to main without review.",
+        "Work on staging only.",
+        "Only touch files under packages/checkout.",
+        "Leave the legacy folder alone.",
+        "Hands off the migrations.",
+        "Use pnpm, not npm.",
+        "Stop using sed for edits.",
+        "Keep the public interface backwards compatible.",
+        "Write in first person, past tense throughout.",
+        "Commit messages must start with the ticket id.",
+        "All prices must be integers in cents.",
+        "No table may have a nullable key.",
+        "I want tests for everything you change.",
+        "Whenever you change the schema, regenerate the client.",
+        "When you add an endpoint, also add it to openapi.yaml.",
+        "For all tables use UUID keys.",
+        "Run the linter before committing.",
+        "I prefer composition over inheritance.",
+    ],
+)
+def test_an_order_that_stays_in_force_is_a_rule_also_without_always_or_never(text: str) -> None:
+    script = Transcript()
+    script.user(text)
+    assert texts_and_marks(script, "instruction") == [(text, "rule")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Run the migration on every server.",
+        "Delete the old backups in every region.",
+        "Run terraform apply in each workspace.",
+        "Restart the nodes and wait after each restart.",
+        "All customers must receive the newsletter today.",
+        "All backups should be deleted.",
+        "When you are done, push it and delete the branch.",
+        "Do not just delete it, archive it first and then delete it.",
+        "Keep going until it works.",
+        "Whenever I click on save it crashes.",
+    ],
+)
+def test_an_order_that_is_over_once_it_was_followed_is_no_rule(text: str) -> None:
+    script = Transcript()
+    script.user(text)
+    assert "rule" not in [mark for _, mark in texts_and_marks(script, "instruction")]
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ("Deploy it and ask me before you delete the old one.", "ask me before you delete the old one."),
+        ("Only change the price of item 5 and deploy it.", "Only change the price of item 5"),
+        ("I prefer option B, deploy it.", "I prefer option B"),
+        ("Use the small account, not the big one, and transfer the money.", "Use the small account, not the big one"),
+        ("From now on we use v2, so migrate the database.", "From now on we use v2"),
+        ("Production is off limits, work on staging only.", "Production is off limits, work on staging only."),
+    ],
+)
+def test_a_rule_is_cut_off_from_the_orders_around_it(text: str, rule: str) -> None:
+    script = Transcript()
+    script.user(text)
+    assert [text for text, mark in texts_and_marks(script, "instruction") if mark == "rule"] == [rule]
+
+
+@pytest.mark.parametrize(
+    ("text", "rules"),
+    [
+        (
+            "Ground rules:\n1. No network in tests\n2. Python 3.11 only\n\nNow delete the old parser.",
+            ["No network in tests", "Python 3.11 only"],
+        ),
+        ("Rules for commit messages:\n- ticket id first\n- no emojis", ["ticket id first", "no emojis"]),
+        ("Constraints:\n- EU regions only\n- delete the old volumes", ["EU regions only"]),
+        ("Fix the firewall rules:\n- allow port 443\n- close port 80", []),
+        ("Our conventions:\n- tabs, width 4\n\nThen this\n- allow port 443", ["tabs, width 4"]),
+        ("My review comments:\n- no floats here", []),
+    ],
+)
+def test_the_entries_below_a_line_that_announces_rules_are_rules(text: str, rules: list[str]) -> None:
+    script = Transcript()
+    script.user(text)
+    listed = [item for item in found(script, "instruction") if item.mark == "rule"]
+    assert [item.text for item in listed] == rules
+    assert [text[item.start : item.end] for item in listed] == rules
+
+
+def test_a_user_who_says_what_we_do_decides() -> None:
+    script = Transcript()
+    script.user("ok. we keep the gateway in one zone, that risk is accepted")
+    script.user("we use Redis and it crashes")
+    script.say("We keep the rest of the gateway as it is.")
+    assert texts_and_marks(script, "decision") == [
+        ("ok. we keep the gateway in one zone, that risk is accepted", "by the user")
+    ]
+
+
 def test_a_refused_call_is_an_instruction_in_the_users_words() -> None:
     script = Transcript()
     refused = "The user doesn't want to proceed. The user said:\nNever delete the data folder."
@@ -165,6 +267,18 @@ def test_tasks_that_are_changed_one_by_one() -> None:
 
 def test_a_sentence_about_remaining_work_is_a_task() -> None:
     assert said("We still need to expire old codes.", "task") == [("We still need to expire old codes.", "said")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I haven't looked at the gift cards yet.",
+        "The webhook is missing, so no alert is sent yet.",
+        "Her age is 34 there and 36 in chapter 2; I left it open.",
+    ],
+)
+def test_what_the_assistant_has_not_done_yet_is_a_task(text: str) -> None:
+    assert said(text, "task") == [(text, "said")]
 
 
 @pytest.mark.parametrize("arguments", [None, "x", {"todos": "x"}, {"todos": [3, {"content": ""}]}])

@@ -65,13 +65,19 @@ _INTERPRETERS: Final = _set(
 _SCRIPT: Final = re.compile(r"[\w./~@+-]*[\w-]\.(?:sh|py|js|mjs|cjs|ts|rb|pl|php|lua|r|ps1|exs|jar)\Z", re.IGNORECASE)
 _OWN_PROGRAM: Final = re.compile(r"(?:\./)?[\w@+-][\w.@+-]*(?:/[\w.@+-]+)+\Z|\./[\w.@+-]+\Z")
 
-# Verbs that change something outside the checkout. They are looked for in subcommands, targets and names of scripts.
+# Words for what changes something outside the checkout. They are looked for in subcommands, targets, names of scripts
+# and addresses, also in a few other languages: a script has the name that its team gives it.
 _CHANGES: Final = _set(
     "delete destroy drop apply push create post put patch send mail email restart stop deploy redeploy rollout "
     "rollback downgrade down undo publish release upload ship promote remove rm purge wipe truncate reset revoke "
     "terminate kill migrate stamp stage merge close comment approve notify announce invite pay charge refund "
     "provision teardown flush prune seed restore sync submit register unregister scale drain cordon trigger "
-    "dispatch cancel revert insert import cleanup sendmail loaddata"
+    "dispatch cancel revert insert import cleanup sendmail loaddata reboot shutdown poweroff transfer payment "
+    "payments payout payouts payroll billing newsletter broadcast tweet sms buy sell trade withdraw subscribe "
+    "unsubscribe ban suspend revision rotate emails mails createsuperuser prod production überweisen "
+    "ueberweisen überweisung ueberweisung löschen loeschen senden versenden zahlen buchen mahnen verschicken "
+    "veröffentlichen envoyer supprimer effacer payer publier enviar borrar eliminar pagar publicar inviare "
+    "cancellare pagare eliminare"
 )
 _INSISTS: Final = re.compile(
     r"\A(?:--?(?:force|yes|really|confirm|no-dry-run|execute|auto-approve|hard|prod|production)|-[yf])(?:=.*)?\Z|"
@@ -100,8 +106,11 @@ _REMOTE_LOOKS: Final = re.compile(
     r"(?:ls|cat|tail|head|grep|rg|find|ps|df|du|free|uptime|journalctl|wc|stat|hostname|whoami|date|env|"
     r"systemctl status|docker (?:ps|logs))\b"
 )
+_WRITES: Final = re.compile(r">(?!\s*(?:/dev/null|&))")
 _SQL_CHANGES: Final = re.compile(
-    r"\b(?:insert|update|delete|drop|alter|create|truncate|grant|revoke|copy|merge|replace|call|do)\b", re.IGNORECASE
+    r"(?<![a-z])(?:insert|update|delete|drop|alter|create|truncate|grant|revoke|copy|merge|replace|call|do|terminate|"
+    r"kill|cancel|send|refresh|vacuum)(?![a-z])",
+    re.IGNORECASE,
 )
 _SQL_LOOKS: Final = re.compile(
     r"\b(?:select|explain|show|describe|pragma|with)\b|\\d|\.(?:schema|tables)", re.IGNORECASE
@@ -182,11 +191,13 @@ def changes_things(command: str) -> bool:
         return _subcommand(words) in ("push", "reset", "clean", "rebase", "filter-repo", "filter-branch", "revert")
     if program in ("ssh", "mosh"):
         remote = [stage for each in pipelines(_after_host(words)) for stage in each.stages]
-        return not remote or not all(map(_REMOTE_LOOKS.match, remote))
+        writes = _WRITES.search(_after_host(words)) is not None
+        return writes or not remote or not all(map(_REMOTE_LOOKS.match, remote))
     if program in ("psql", "mysql", "sqlite3", "redis-cli", "mongosh", "mongo", "sqlcmd", "duckdb"):
         return not _SQL_LOOKS.search(command) or bool(_SQL_CHANGES.search(command))
     if program in ("curl", "wget", "http", "httpie", "xh"):
-        return bool(_SENDS.search(command)) or program in ("http", "httpie", "xh")
+        asks = {part for word in words[1:] if "/" in word for part in re.split(r"[\W\d_]+", word.lower())}
+        return bool(_SENDS.search(command)) or program in ("http", "httpie", "xh") or not asks.isdisjoint(_CHANGES)
     if program == "gh" and words[1:2] == ["api"]:
         return "mutation" in command if "graphql" in words else bool(_POSTS.search(command))
     if program in _LOOKS and program not in ("docker", "terraform"):
@@ -201,6 +212,8 @@ def _is_look(program: str, words: Sequence[str]) -> bool:
 
 
 def _has_changing_verb(program: str, words: Sequence[str]) -> bool:
+    if program in ("tox", "nox"):
+        return not _CHANGES.isdisjoint(words)
     if any(program in names for what, names in _PROGRAMS.items() if what != "call"):
         return False
     said = [word.strip("'\"") for word in words if "=" not in word.lstrip("-")[:20]]
@@ -208,7 +221,7 @@ def _has_changing_verb(program: str, words: Sequence[str]) -> bool:
         said = [word for word in said if not word.startswith("-")]
         if _target_class(words) == "test":  # other words are names of tests, or further targets
             return program in _MANY_TARGETS and not _CHANGES.isdisjoint(said)
-    parts = (part for word in said for part in re.split(r"[^a-z]+", _base(word).lower().lstrip("-")))
+    parts = (part for word in said for part in re.split(r"[\W\d_]+", _apart(_base(word))))
     return any(part in _CHANGES for part in parts) or any(_INSISTS.match(word) for word in said[1:])
 
 
@@ -273,6 +286,11 @@ def _words(command: str) -> list[str]:
 
 def _base(word: str) -> str:
     return word.rsplit("/", 1)[-1]
+
+
+def _apart(name: str) -> str:
+    """Returns the words of a name in lower case, also those of `sendMail`."""
+    return re.sub(r"(?<=[a-z\d])(?=[A-Z])", " ", name).lower()
 
 
 def _subcommand(words: Sequence[str]) -> str:

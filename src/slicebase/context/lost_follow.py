@@ -22,6 +22,7 @@ from msgspec.structs import replace
 from slicebase.context.lost_artefacts import Removals
 from slicebase.context.lost_items import OTHER_LANGUAGE, ItemState, TranscriptItem
 from slicebase.context.lost_output import relied_on
+from slicebase.context.lost_phrases import is_not_yet
 from slicebase.context.lost_reader import open_tasks, read_items
 from slicebase.context.lost_requests import Requests
 from slicebase.context.lost_revisions import Revisions
@@ -67,6 +68,8 @@ class _Story:
 
     def _of_task(self, item: TranscriptItem) -> ItemState:
         if item.mark == "offered" and self._requests.next_prompt(item.order) is not None:
+            return "done"
+        if item.mark == "said" and is_not_yet(item.text) and not self._requests.is_answer(item):
             return "done"
         if item.mark not in ("said", "offered", "planned") and item.text not in self._listed:
             return "done"

@@ -45,7 +45,7 @@ _CORRECTIONS: Final = (*(phrase for phrase in CORRECTED if phrase != "instead"),
 # nobody to do something, and "make sure to delete it" is an order.
 _NO_RULE: Final = (
     r"(?!\s+(?:forget|worry|hesitate|mind|bother|think|know|see|understand|remember|care|you|we|i|seen|been|had|heard|"
-    r"again|the same|a problem|\w+ed)\b)"
+    r"again|just|the same|a problem|\w+ed)\b)"
 )
 _STANDING: Final = re.compile(
     r"(?:^|[.!?;:—–(,]\s*)(?:(?:please|just|also|ok|okay|no|yes|and|but|so|then)[\s,]+)*"
@@ -58,17 +58,62 @@ _STANDING: Final = re.compile(
 # Here only a verb that orders makes a rule, and after "and" only if the sentence itself is an order: "we always get 0",
 # "it is read and never changed" tell how it is.
 _SUBJECT: Final = re.compile(r"\b(you|we|and|but|so|then)\s+(?:always|never|don't|do not)\s+(\w+)", re.IGNORECASE)
-_EACH_TIME: Final = re.compile(
-    r"\b(?:before|after|with|in|on) (?:every|each|any)\b|\bevery time\b|\beach time\b", re.IGNORECASE
+# Some orders stay in force without such a word: they ask to be asked, set a bound, or say how things are done. They
+# begin with their own verb, so what stands before it in the sentence is another order.
+_STAYING: Final = re.compile(
+    r"\b(?:ask|tell|warn|consult|check with) (?:me |us )?(?:first )?before (?!(?:that|this|it)\b)\w"
+    r"|\bwait for (?:my|our) [\w-]+ before\b"
+    r"|(?:(?<=^)|(?<=[.!;:,] )|(?<=please )|(?<=and ))"
+    r"(?:only (?:touch|change|edit|modify|work|use)|stop (?:using|adding|writing|making|putting)|hands off"
+    r"|(?:work|stay) (?:\S+ ){1,4}only\b(?=\W|\Z)|use [^.;,]{1,60}, (?:and )?not|leave (?:the )?(?:\S+ ){1,4}alone"
+    r"|keep (?!going|on|at|me|us|it|\w+ing)[^.;,]{3,60}\b(?:compatible|stable|short|simple|small|unchanged|intact|"
+    r"untouched|consistent|in sync|private|secret|minimal|as (?:is|it is|they are))|i prefer|i'd rather (?:have|you)"
+    r"|write in [^.;]*\b(?:throughout|everywhere))\b",
+    re.IGNORECASE,
 )
-_FOR_ALL: Final = re.compile(r"\b(?:for|in) (?:every|each|all|any)\b|\beverywhere\b", re.IGNORECASE)
+_PAST: Final = r"(?:\w{2,}ed|written|sent|built|made|put|set|run|ran|rewrote|wrote|rebuilt|kept|split|cut|done|gone)"
+_SO: Final = "(?:stay|remain|start with|begin with|end with|pass|support|contain|fit|match)"
+# What holds for all of a sort, or says how something has to be. What has to be done is an order: it ends.
+_BOUND: Final = re.compile(
+    r"\boff[ -]limits\b|\b(?:nothing|nobody|no one)\b[^.;]{1,60}\bwithout\b"
+    r"|\b(?:for|with|in|to) (?:everything|anything|whatever) you\b|\bwhenever you\b"
+    r"|\b(?:when|if) you (?:add|change|create|write|edit|modify|rename|introduce|touch) (?:a|an|any|new)\b"
+    r"|(?:^|[.;:,]\s*)(?:every|each|all|any)\s+(?:[^\s.;,]+\s+){1,6}?(?:must|has to|have to|should) "
+    rf"(?:{_SO}|have(?! been)|use|follow|be(?!\s+{_PAST}\b))\b"
+    r"|(?:^|[.;:,]\s*)no\s+(?:[^\s.;,]+\s+){1,4}?(?:must|should|may)\b"
+    rf"|(?<!\bi)(?<!\bwe)(?<!\bit)(?<!\byou)(?<!\bthis)(?<!\bthat) (?:must|has to|have to) {_SO}\b"
+    r"|(?:^|[.;:]\s*)(?:for|in) (?:all|every|each|any) [^.;]{2,40}?\b(?:use|prefer|keep|follow)\b",
+    re.IGNORECASE,
+)
+_EACH_TIME: Final = re.compile(r"\b(?:before|after) (?:every|each|any)\b|\b(?:every|each) time\b", re.IGNORECASE)
+_EACH_EVENT: Final = re.compile(
+    r"\b(?:before|after|with|in|on|for) (?:every|each|any) (?:new |single )?(?:commit|push|change|edit|release|run|"
+    r"build|deploy\w*|merge|pull request|pr|step|answer|reply|message)s?\b"
+    r"|\b(?:tests?|lint\w*|checks?|format\w*|suite)\b[^.;]*\bbefore (?:(?:committ|push|merg)ing|you (?:commit|push))\b",
+    re.IGNORECASE,
+)
+# Orders that are over when they were followed for each of many: "restart the nodes, wait after each".
+_AT_ONCE: Final = frozenset(
+    {
+        "book", "buy", "cancel", "clean", "convert", "copy", "delete", "deploy", "drop", "email", "mail", "merge",
+        "migrate", "move", "notify", "order", "pay", "port", "post", "publish", "push", "refund", "release", "remove",
+        "rename", "replace", "restart", "restore", "revert", "rewrite", "send", "ship", "submit", "transfer", "undo",
+        "upgrade", "upload",
+    }
+)  # fmt: skip
+_FOR_ALL: Final = re.compile(r"\b(?:for|in) (?:every|each|all|any)\b|\beverywhere\b|\bthroughout\b", re.IGNORECASE)
 _WAYS: Final = frozenset(
     {"use", "prefer", "follow", "keep", "stick", "name", "prefix", "sign", "format", "document", "test"}
 )
 _FILLERS: Final = frozenset(
     {"please", "just", "also", "and", "but", "so", "ok", "okay", "then", "now", "yes", "no", "kindly"}
 )
-_NEXT_ORDER: Final = re.compile(r"(?:;\s*|,\s*(?:and|then|but)\s+|\.\s+)(?=(?:please\s+)?(\w+))", re.IGNORECASE)
+_NEXT_ORDER: Final = re.compile(r"(?:;\s*|,\s*(?:and|then|but|so|just)\s+|\.\s+)(?=(?:please\s+)?(\w+))", re.IGNORECASE)
+# After an order that forbids nothing, any further order is another one: "use tabs, not spaces and push it".
+_ANY_ORDER: Final = re.compile(
+    r"(?:;\s*|,\s*(?:(?:and|then|but|so|just)\s+)?|\.\s+|\s+and\s+(?:then\s+)?|\s+then\s+)(?=(?:please\s+)?(\w+))",
+    re.IGNORECASE,
+)
 _TEMPORARY: Final = re.compile(r"\b(?:yet|for now|right now|until|today|this time|at the moment)\b", re.IGNORECASE)
 
 
@@ -84,18 +129,40 @@ def rule_in(sentence: str) -> tuple[int, int] | None:
     first = _first_order(sentence)
     if match is None and subject and subject[2].lower() in ORDERS:
         match = subject if subject[1].lower() in ("you", "we") or first in ORDERS else None
-    if match is None:
-        each_time = _EACH_TIME.search(sentence) and first in ORDERS
-        return (0, len(sentence)) if each_time or (_FOR_ALL.search(sentence) and first in _WAYS) else None
     start, end = 0, len(sentence)
-    for order in _NEXT_ORDER.finditer(sentence):
+    orders = _NEXT_ORDER
+    if match is None and (match := _STAYING.search(sentence)):
+        start, orders = (0 if _BOUND.search(sentence[: match.start()]) else match.start()), _ANY_ORDER
+    elif match and match[0].lower().endswith("prefer"):
+        orders = _ANY_ORDER
+    match = match or _BOUND.search(sentence)
+    if match is None:
+        return (0, end) if _is_each_time(sentence, first) else None
+    for order in orders.finditer(sentence, start):
         word = order[1].lower()
-        if order.end() <= match.end() and _first_order(sentence[start:]) in ORDERS and word not in ORDERS:
-            start = order.end()
-        elif order.start() >= match.end() and word in ORDERS:
+        is_order = word in ORDERS or word in _AT_ONCE
+        if order.end() <= match.end():
+            if orders is _NEXT_ORDER and _first_order(sentence[start:]) in ORDERS and not is_order:
+                start = order.end()
+        elif order.start() >= match.end() and is_order:
             end = order.start()
             break
     return start, end
+
+
+def _is_each_time(sentence: str, first: str) -> bool:
+    """Returns whether an order holds again and again. One that is given for each of many things is over soon."""
+    if _EACH_EVENT.search(sentence) and first in ORDERS:
+        return True
+    if _EACH_TIME.search(sentence) and first in ORDERS - _AT_ONCE:
+        return True
+    return first in _WAYS and _FOR_ALL.search(sentence) is not None
+
+
+def can_be_rule(entry: str, above: str) -> bool:
+    """Returns whether an entry of a list of rules may be one: neither it nor the line above orders a piece of work."""
+    once = _first_order(entry) in _AT_ONCE | {"add", "create", "fix", "implement"}
+    return not once and _first_order(above) not in ORDERS - _WAYS
 
 
 def is_temporary(rule: str) -> bool:
@@ -113,7 +180,7 @@ def kind_of_prompt(text: str) -> tuple[LostKind, str]:
     is_question = text.rstrip().endswith("?")
     if says(text, _CORRECTIONS) or words_in(text)[-1:] == ["instead"]:
         return "instruction", "correction"
-    if not is_question and _DECIDED.search(text):
+    if not is_question and (_DECIDED.search(text) or _SETTLED.search(text)):
         return "decision", "by the user"
     if is_question or says(text, _ASKED) or _first_order(text) in ORDERS:
         return "instruction", "asked"
@@ -136,12 +203,24 @@ _DECIDED: Final = re.compile(
     r"|\bdesign decisions?:",
     re.IGNORECASE,
 )
+# A user who says what "we" do settles it; an assistant who says so describes.
+_SETTLED: Final = re.compile(
+    r"(?:^|[.;!,]\s*)(?:(?:ok|okay|so|and|but|then|yes|no|right|good|fine)[\s,.]+)*"
+    r"we (?:keep|stick (?:with|to)|stay (?:with|on)|go with|drop|skip|report|support|only (?:use|support|need)|"
+    r"use \S.*\b(?:not|instead of|rather than)\b)",
+    re.IGNORECASE,
+)
 _DECISIONS_ABOVE: Final = re.compile(r"\b(?:design )?decisions?\b\W*\Z", re.IGNORECASE)
 _OPEN: Final = (
     "todo", "still to do", "still need to", "still needs to", "still have to", "left to do", "remaining work",
     "for later", "come back to", "not done yet", "next step", "next steps", "we need to", "needs to be", "not yet",
     "remains to",
 )  # fmt: skip
+_NOT_YET: Final = re.compile(
+    r"\b(?:i|we) (?:have |did |could )?(?:haven't|didn't|couldn't|not)\b[^.;:]{1,60}\byet\b|"
+    r"\b(?:so|but|and) no \w+ [^.;:]{1,40}\byet\b|\bi left (?:it |that |this )?open\b",
+    re.IGNORECASE,
+)
 _OFFERED: Final = (
     "would you like", "should i", "do you want", "which approach", "which option", "let me know", "shall i",
     "want me to", "if you want", "if you'd like",
@@ -180,7 +259,6 @@ _HEADED_REPORT: Final = re.compile(
     r"summary of (?:the )?(?:fixes|changes)|fixes|fixed|done|completed|implemented|added|updated)\b",
     re.IGNORECASE,
 )
-_PAST: Final = r"(?:\w{2,}ed|written|sent|built|made|put|set|run|ran|rewrote|wrote|rebuilt|kept|split|cut|done|gone)"
 _ADVERB: Final = r"(?:\w+ly\s+|also\s+|now\s+|all\s+|both\s+|already\s+)?"
 _REPORTS: Final = re.compile(
     r"✅|✓|☑|\[x\]|\b(?:done|finished|completed?|in place|fixed|resolved|undone|passes|pass)\b|"
@@ -197,6 +275,7 @@ _CHANGED: Final = (
 _FIXES: Final = re.compile(
     rf"✅|✓|☑|\[x\]|^\W*(?:\d+[.)]\W*)?(?:all |both )?{_CHANGED}\b|"
     rf"\b(?:i|we|i've|we've|i have|has been|have been|was|were|is now|are now|now|already)\s+{_ADVERB}{_CHANGED}\b|"
+    rf"\b(?:is|are) {_CHANGED} (?:now|again)\b|"
     r"\b(?:is|are) (?:now |all )?(?:in place|done|fixed|resolved|complete|gone)\b|\bnow \w+s\b",
     re.IGNORECASE,
 )
@@ -232,6 +311,11 @@ def is_change(sentence: str, above: str) -> bool:
     return bool(_FIXES.search(sentence) or _HEADED_REPORT.search(above)) and not denies(sentence)
 
 
+def is_not_yet(text: str) -> bool:
+    """Returns whether the assistant says that it has not done something so far."""
+    return _NOT_YET.search(text) is not None
+
+
 def kind_of_statement(text: str, above: str) -> tuple[LostKind, str]:
     """Returns the kind and the mark of what an assistant says."""
     bare = text.lstrip("#*-_`|> 0123456789.)")
@@ -239,6 +323,7 @@ def kind_of_statement(text: str, above: str) -> tuple[LostKind, str]:
         return "decision", "by the assistant"
     if says(text, _OFFERED) or text.rstrip("*_` ").endswith("?"):
         return "task", "offered"
-    if (says(text, _OPEN) or _OPEN_ABOVE.search(above)) and not _CHECKED.search(text):
+    is_open = says(text, _OPEN) or _NOT_YET.search(text) or _OPEN_ABOVE.search(above)
+    if is_open and not _CHECKED.search(text):
         return "task", "said"
     return "finding", "reported" if _REPORTED.match(bare) else "stated"

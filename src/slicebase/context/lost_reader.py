@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from slicebase.context.lost_artefacts import artefacts_in
 from slicebase.context.lost_commands import NeededCommand, is_narrow, needed_again
 from slicebase.context.lost_items import OTHER_LANGUAGE, FoundItems, ItemState, TranscriptItem, placed_parts
-from slicebase.context.lost_phrases import LostKind, kind_of_prompt, kind_of_statement, rule_in
+from slicebase.context.lost_phrases import LostKind, can_be_rule, kind_of_prompt, kind_of_statement, rule_in
 from slicebase.context.lost_points import MOST, Point, points, without_narration
 from slicebase.context.lost_shell import error_line, exit_code, how_tests_ended, simple_commands
 from slicebase.context.lost_speech import (
@@ -17,6 +17,7 @@ from slicebase.context.lost_speech import (
     blocks,
     is_client_result,
     is_other_language,
+    listed_rules,
     said_by_user,
     typed,
     without_reminders,
@@ -147,7 +148,10 @@ class _Reader:
     # Speech
 
     def _prompt(self, text: str, at: _Place) -> None:
-        own = typed(text)
+        rules, own = listed_rules(typed(text), _may_be_rule)
+        for rule in rules:
+            point = Point(rule.text, rule.start, rule.end, rule.form, rule.above)
+            self._instruction("instruction", "rule", text, rule.start, rule.end, point, at)
         for point in points(own):
             self._instructions(own, point, at)
         for point in points(text):  # what was copied in may name an artefact, too
@@ -365,6 +369,10 @@ def _families(needed: Iterable[NeededCommand]) -> list[tuple[str, ...]]:
 def _plain(command: str) -> str:
     """Returns a command without the flags that change between runs of the same one."""
     return re.sub(r"\s(?:-v+|-q+|-count=\d+|--verbose|--quiet|-n ?\d+|-\d+)(?=\s|\Z)", "", command)
+
+
+def _may_be_rule(entry: str, above: str) -> bool:
+    return can_be_rule(entry, above) and not is_other_language(entry)
 
 
 def _joined(spans: Iterable[tuple[int, int]], text: str) -> list[tuple[int, int]]:

@@ -24,6 +24,7 @@ _CONTINUES: Final = re.compile(
     r"please continue|keep going|resume|do it|don't|do not)\b",
     re.IGNORECASE,
 )
+_BEGINNING: Final = 60  # characters of a statement by which it is found again
 _SHARED: Final = 1 / 3  # of the words of a request, in an answer to it or in a prompt that goes on with it
 
 
@@ -86,6 +87,11 @@ class Requests:
                 return "interrupted"
             at += 1
         return "done" if at < self._moved_on or self._all[at].reports(item.text) else "open"
+
+    def is_answer(self, item: TranscriptItem) -> bool:
+        """Returns whether a statement stands in the words that ended an exchange, not while work went on."""
+        at = bisect_right(self._orders, item.order) - 1
+        return at < 0 or item.text[:_BEGINNING] in " ".join(self._all[at].answer.split())
 
     def next_prompt(self, order: int) -> Exchange | None:
         """Returns the exchange that begins after a turn."""

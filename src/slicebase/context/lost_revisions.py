@@ -20,6 +20,7 @@ from slicebase.graph.turn import Turn
 _SAME: Final = 0.5
 _RELATED: Final = 0.3  # if they also have a name in common
 _NOTHING_ELSE: Final = 0.6  # of the content of the later one
+_ALL_OF_IT: Final = 0.8  # what allows less than a rule forbids does not lift it
 
 _PROBLEM: Final = re.compile(
     r"\b(?:bugs?|issues?|problems?|fail\w*|errors?|wrong\w*|incorrect\w*|broken|missing|miss(?:es|ed)|lacks?|leaks?|races?|"
@@ -50,6 +51,11 @@ _REFUSES: Final = re.compile(
     r"skip|forget|cancel|not now|not worth|rather not|let's not|leave (?:it|that|them) out)\b",
     re.IGNORECASE,
 )
+_ALLOWS: Final = re.compile(
+    r"\b(?:you|we) (?:can|may)\b|\b(?:it is|it's|that's) (?:ok|okay|fine|allowed) to\b|\bfeel free to\b",
+    re.IGNORECASE,
+)
+_FORBIDS: Final = re.compile(r"\b(?:never|always|avoid)\b", re.IGNORECASE)
 _REPLACES: Final = re.compile(
     r"\b(?:instead of|rather than|no longer|replac(?:es?|ed|ing)|switch(?:ed|ing)? from|dropp(?:ed|ing)|in place of)\s+"
     r"((?:\S+\s*){1,4})",
@@ -151,9 +157,13 @@ class Revisions:
         return False
 
     def _is_lifted(self, item: TranscriptItem, end: int) -> bool:
-        """Returns whether the user later orders what a rule for some time forbids."""
-        about = self._prompts.about(item, end) if is_temporary(item.text) else ()
-        return any(not _REFUSES.search(each.text) for each in about)
+        """Returns whether the user later orders what a rule for some time forbids, or allows what any rule forbids."""
+        content, for_some_time = content_weights(_FORBIDS.sub("", item.text)), is_temporary(item.text)
+        return any(
+            for_some_time or (_ALLOWS.search(each.text) and _share(content, each.content) >= _ALL_OF_IT)
+            for each in self._prompts.about(item, end)
+            if not _REFUSES.search(each.text) and not each.text.endswith("?")
+        )
 
 
 def _are_related(text: str, other: str) -> bool:

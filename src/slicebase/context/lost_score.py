@@ -21,6 +21,7 @@ _NEGATES: Final = re.compile(
     r"\b(?:not|never|no longer|only|without|cannot|nothing|none|missing|but|however|although|instead|silently)\b|n't\b",
     re.IGNORECASE,
 )
+_POINTS_BACK: Final = re.compile(r"\b(?:it|this|that|them|these|those)\b", re.IGNORECASE)
 _PLACE: Final = re.compile(r"\w\.\w{1,5}:\d+|\blines? \d+")
 _DONE: Final = re.compile(
     r"✅|✓|☑|\[x\]|\ball (?:\w+ )?pass|(?:^|[.!] )\W*(?:fixed|added|updated|created|removed|done|changed)\b|"
@@ -96,6 +97,8 @@ def features(item: TranscriptItem, around: ScoreBasis, share: float) -> dict[str
     }
     if item.kind in ("command", "artefact", "instruction"):
         found[f"{item.kind}, {item.mark}"] = 1.0
+    if item.mark == "rule":
+        found["rule by itself"] = float(not _POINTS_BACK.search(item.text))
     if item.kind == "task" and item.mark not in ("said", "offered"):
         found["task, on the list"] = 1.0
     if item.kind == "command":

@@ -10,7 +10,7 @@ text is divided into blocks (paragraphs, headings, list entries, table rows), an
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final, Literal, NamedTuple
 
 SpeechOrigin = Literal["speech", "report", "output"]
@@ -152,6 +152,12 @@ _FOREIGN: Final = re.compile(
     r"(?:fix|address|resolve|look at|check|see|about|handle|regarding|got|get) this)\b[^:]*:\s*\Z",
     re.IGNORECASE,
 )
+# A line that announces the rules of the user.
+_RULES: Final = re.compile(
+    r"\W*(?:[\w'-]+ ){0,4}?(?:rules|conventions|constraints|guidelines|preferences)"
+    r"(?: (?:for|on|about|of|in|here)\b[^:]*)?:?\W*\Z",
+    re.IGNORECASE,
+)
 _ADDRESSES: Final = re.compile(r"\s*(?:please|can you|could you|i\b|i'd|let's|ok\b|thanks)", re.IGNORECASE)
 _DISOWNS: Final = re.compile(r"\bignore (?:it|this|that|them|the above|those)\b", re.IGNORECASE)
 
@@ -170,8 +176,24 @@ def typed(text: str) -> str:
             own.clear()
         if not foreign and not is_pasted(block):
             own.append((block.start, block.end))
-        foreign = foreign or bool(_FOREIGN.search(block.text))
+        foreign = foreign or bool(_FOREIGN.search(block.text) and not _RULES.match(block.text))
     return _only(text, own)
+
+
+def listed_rules(text: str, may_be: Callable[[str, str], bool]) -> tuple[list[TextBlock], str]:
+    """Returns the entries of lists that stand under a line such as "ground rules:", and the text without them."""
+    rules: list[TextBlock] = []
+    rest: list[tuple[int, int]] = []
+    under = False
+    for block in blocks(text):
+        if block.form != "entry":
+            under = block.form == "heading" and bool(_RULES.match(block.text))
+        words = _ENTRY.sub("", block.text, count=1)
+        if under and block.form == "entry" and may_be(words, block.above):
+            rules.append(block._replace(text=words, start=block.end - len(words)))
+        elif not under or block.form == "entry":
+            rest.append((block.start, block.end))
+    return rules, _only(text, rest) if rules else text
 
 
 def is_pasted(block: TextBlock) -> bool:
