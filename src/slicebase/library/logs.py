@@ -56,7 +56,8 @@ class Logs:
     def read(self, file: SliceFile) -> list[SliceFile]:
         """Returns a file and its parts as they are read: without what is in two of them.
 
-        A part that was forgotten by itself does not count. A part that its file does not name yet belongs to a write that is not finished, and does not count.
+        A part that was forgotten by itself does not count. Nor does one that its file does not name yet: it belongs to
+        a write that is not finished.
         """
         if not parts_of(file):
             return [file]

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from slicebase.core.hashing import digest
 from slicebase.errors import SlicebaseError
-from slicebase.workspace.atomic import locked, own_temporary, read_bytes, remove, write_all, write_bytes
+from slicebase.workspace.atomic import locked, read_bytes, remove, write_all, write_bytes
 from slicebase.workspace.workspace import Workspace
 
 _LARGEST: Final = 512 << 20  # bytes of a journal that is read
@@ -52,7 +52,7 @@ class Journal:
 
         entries = json.encode([_Entry(name, old, digest(new)) for name, old, new in files])
         try:
-            write_bytes(self._path, [entries], within=self._root, private=True, temporary=own_temporary())
+            write_bytes(self._path, [entries], within=self._root, private=True)
         except SlicebaseError as error:
             if error.code != "not-flushed":
                 raise
