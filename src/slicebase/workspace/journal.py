@@ -84,14 +84,18 @@ class Journal:
         remove(self._path, within=self._root)
 
     def _entries(self) -> list[_Entry]:
-        """Returns what the journal says; nothing, if it is none of ours."""
+        """Returns what the journal says; nothing, if it is none of ours. One that cannot be read may be ours."""
         from msgspec import DecodeError, json
 
         try:
             entries = json.decode(read_bytes(self._path, most=_LARGEST), type=list[_Entry])
-        except (SlicebaseError, DecodeError):
+        except DecodeError:
             return []
-        return entries if all(entry.name == os.path.basename(entry.name) for entry in entries) else []
+        except SlicebaseError as error:
+            if error.code == "cannot-read":
+                raise
+            return []
+        return entries if all(_is_name(entry.name) for entry in entries) else []
 
     def _bytes(self, name: str) -> bytes | None:
         try:
@@ -105,3 +109,8 @@ class Journal:
             remove(path, within=self._root)
         else:
             write_bytes(path, [entry.old], within=self._root)
+
+
+def _is_name(name: str) -> bool:
+    """Returns whether a slice file can have this name."""
+    return name == os.path.basename(name) and name.endswith(".slice") and "\0" not in name
