@@ -11,6 +11,7 @@ import pytest
 from slicebase.agents.memory_tool import MemoryTool
 from slicebase.core.hashing import digest
 from slicebase.errors import SlicebaseError
+from slicebase.library.check import validate
 from slicebase.workspace.atomic import locked
 from slicebase.workspace.journal import Journal, Replaced
 from slicebase.workspace.settings import Settings
@@ -205,6 +206,13 @@ def test_a_reader_leaves_a_write_alone_that_goes_on(workspace: Workspace) -> Non
         journal.settle_if_free()
         assert len(files(workspace.root)) == 2
     journal.settle_if_free()
+    assert files(workspace.root) == OLD
+
+
+@pytest.mark.parametrize("name", ["", ".slices", ".slices/a.slice"])
+def test_who_checks_files_checks_no_half_of_a_write(workspace: Workspace, name: str) -> None:
+    cut_off(workspace)
+    assert validate([workspace.root / name]).files == 1
     assert files(workspace.root) == OLD
 
 
