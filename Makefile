@@ -34,6 +34,7 @@ fuzz: $(READY)
 	$(BIN)/pytest -m growth tests/secrets
 	HYPOTHESIS_PROFILE=explore $(BIN)/pytest tests/workspace tests/files tests/index tests/library tests/graph tests/runs tests/secrets
 	SLICEBASE_EXAMPLES=2 $(BIN)/pytest tests/cli/test_main_captured.py
+	SLICEBASE_EXAMPLES=10 $(BIN)/pytest tests/index/test_files.py -k made_anew
 	SLICEBASE_EXAMPLES=20 $(BIN)/pytest tests/verbs/test_purge_provenance.py -k 'of_any'
 	SLICEBASE_EXAMPLES=100 $(BIN)/pytest tests/files/yaml/test_stream.py
 	SLICEBASE_EXAMPLES=200 $(BIN)/pytest tests/files/body/test_entries.py tests/files/body/test_write.py tests/files/test_create.py tests/files/check/test_version.py

@@ -1,6 +1,7 @@
 """Files that are read ahead in other processes give the same result in the same order."""
 
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +47,7 @@ def imported(folder: Path) -> tuple[dict[str, Any], Any]:
 @pytest.fixture
 def several(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(readers, "LEAST_BYTES", 0)
-    monkeypatch.setattr(readers, "_processors", lambda: 3)
+    monkeypatch.setattr(readers, "processors", lambda: 3)
 
 
 def test_several_processes_give_what_one_gives(tmp_path: Path, request: pytest.FixtureRequest) -> None:
@@ -72,7 +73,7 @@ def test_what_a_process_does_not_finish_is_read_here(tmp_path: Path, monkeypatch
     frames = readers._frames_of
     monkeypatch.setattr(readers, "_frames_of", cut)
     assert imported(tmp_path) == alone
-    monkeypatch.setattr(readers, "_command", lambda: ["/no/such/program"])
+    monkeypatch.setattr(sys, "executable", "/no/such/program")
     assert imported(tmp_path) == alone
 
 

@@ -8,6 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slicebase.importers import heads as module
+from slicebase.importers.elements import is_lines
+from slicebase.importers.formats import recognise
 from slicebase.importers.heads import head_of, heads
 from slicebase.importers.values import ImportSource
 from tests.importers.reading import chunks, jsonl
@@ -40,3 +42,10 @@ def test_a_source_without_a_complete_record_has_a_beginning(monkeypatch: pytest.
     assert [head.records for head in heads(ImportSource("x", []))] == []
     (head,) = heads(ImportSource("x.json", [b'{"m": 1, "text": "never closed']))
     assert head.records == [{"m": 1}]
+
+
+def test_an_integer_that_python_does_not_read_is_still_json() -> None:
+    data = b'{"n":\n' + b"9" * 5000 + b',\n"m": 1}\n'
+    assert not is_lines(data, "s.jsonl")
+    assert recognise(ImportSource("s.jsonl", iter([data]))) is None
+    assert recognise(ImportSource("s.jsonl", iter([data[:-5]]))) is None

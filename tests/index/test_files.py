@@ -20,6 +20,7 @@ from slicebase.index.schema import FILES_LAYOUT
 from slicebase.library.finder import Finder
 from slicebase.workspace.workspace import Workspace
 from tests.library.samples import everything, ids, library, put, rows, text_of
+from tests.mixed_verbs import MORE
 from tests.paths import PROJECT
 
 
@@ -384,7 +385,7 @@ def _files(draw: st.DrawFn) -> dict[str, str]:
     return files
 
 
-@settings(max_examples=12)
+@settings(max_examples=6 * MORE)
 @given(past=_files(), present=_files(), seed=st.integers(0, 1000))
 def test_an_index_made_anew_in_any_order_answers_as_one_that_grew(
     tmp_path_factory: pytest.TempPathFactory, past: dict[str, str], present: dict[str, str], seed: int

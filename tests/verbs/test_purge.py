@@ -20,6 +20,7 @@ from slicebase.graph.turn import Parent, Part, Session, Turn
 from slicebase.history.inputs import LONG_SAMPLE
 from slicebase.library.purge import Order, PurgeReport, Purging
 from slicebase.verbs.purge import _session
+from slicebase.workspace import atomic
 from slicebase.workspace.atomic import locked
 from tests.codes import code_of
 from tests.conversations import annotate, name
@@ -340,9 +341,10 @@ def test_a_purged_text_that_was_put_back_is_broken(memory: Slicebase) -> None:
     assert [each.check for each in memory.verify().findings if each.status == "BROKEN"] == ["tombstone"]
 
 
-@pytest.mark.parametrize("offset", [0, 5000, (1 << 20) - 100, (4 << 20) - 100, (4 << 20) - 20, (9 << 20) + 1])
-def test_a_remnant_is_found_wherever_it_stands(memory: Slicebase, offset: int) -> None:
+@pytest.mark.parametrize("offset", [0, 5000, (1 << 14) - 100, (4 << 14) - 100, (4 << 14) - 20, (9 << 14) + 1])
+def test_a_remnant_is_found_wherever_it_stands(memory: Slicebase, offset: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The search at the end is no formality: what another program left in the folder of Slicebase is reported."""
+    monkeypatch.setattr(atomic, "_CHUNK", 1 << 14)
     left = memory.workspace.cache / "copy"
     left.write_bytes(b"\0" * offset + SECRET.encode() + b"\0" * 200)
     report = purge(memory, "session:s")

@@ -270,7 +270,7 @@ KINDS = {
 
 
 def tampered(filled: Copy, folder: Path, tampering: Tampering) -> Copy:
-    """Returns a copy of the workspace, changed like by someone who opens the file and drops the triggers."""
+    """Returns a copy of the workspace, changed like by someone who opens the file and switches the triggers off."""
     root = folder / "copy"
     if root.exists():
         shutil.rmtree(root)

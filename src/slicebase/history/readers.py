@@ -5,10 +5,8 @@ result is the same, in the same order. What a process does not finish, whatever 
 at which it stopped: an error that a file causes is raised here.
 """
 
-import os
 import pickle
 import struct
-import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -16,13 +14,17 @@ from itertools import islice
 from pathlib import Path
 from queue import Queue
 from threading import Thread
-from typing import IO, Final, NamedTuple
+from typing import IO, TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
 from slicebase.history.inputs import Input, file_chunks, is_recent
 from slicebase.importers.formats import FORMATS, read_source
 from slicebase.importers.values import Batch, Format, ImportSource, Options
+from slicebase.workspace.processes import end, processors, serving
+
+if TYPE_CHECKING:
+    from subprocess import Popen
 
 FileProgress = Callable[[str, int], None]  # an input's name, and how many of its bytes were read since the last call
 
@@ -49,7 +51,7 @@ BatchesOf = Callable[[Recognised], Iterator[Batch]]
 def reading(inputs: Sequence[Recognised], options: Options, progress: FileProgress) -> Iterator[BatchesOf]:
     """Yields a function that returns the batches of an input. It is called for the inputs in their order."""
     large = [each for each in inputs if _can_be_sent(each.input)]
-    processes = min(_processors() - 1, _MOST_PROCESSES, len(large))
+    processes = min(processors() - 1, _MOST_PROCESSES, len(large))
     if processes < 1 or len(large) < 2 or sum(each.input.size for each in large) < LEAST_BYTES:
         yield lambda each: _read_here(each, options, progress)
         return
@@ -64,12 +66,6 @@ def reading(inputs: Sequence[Recognised], options: Options, progress: FileProgre
 
 def _can_be_sent(each: Input) -> bool:
     return each.file is not None and not each.member and each.name.isprintable()
-
-
-def _processors() -> int:
-    with suppress(AttributeError):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _read_here(each: Recognised, options: Options, progress: FileProgress) -> Iterator[Batch]:
@@ -119,11 +115,11 @@ class _Process:
 
     def __init__(self, inputs: Sequence[Recognised], options: Options) -> None:
         self._received: Queue[Frame | None] = Queue(_AHEAD)
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Popen[bytes] | None = None
         self._thread: Thread | None = None
         self._is_broken = True
         with suppress(OSError):
-            self._process = subprocess.Popen(_command(), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            self._process = serving(__name__)
             assert self._process.stdin is not None
             names = [(each.input.name, str(each.input.file), each.format.name) for each in inputs]
             self._process.stdin.write(pickle.dumps((options, names)))
@@ -156,22 +152,13 @@ class _Process:
         if self._process is None:
             return
         if self._thread is None:  # the process could not be told what to read
-            for stream in (self._process.stdin, self._process.stdout):
-                with suppress(OSError):
-                    stream.close()  # type: ignore[union-attr]
-            self._process.kill()
-            self._process.wait()
+            end(self._process)
             return
         self._process.kill()
         while not self._is_broken:
             self._is_broken = self._received.get() is None
         self._thread.join()
         self._process.wait()
-
-
-def _command() -> list[str]:
-    code = f"import sys; sys.path[:] = {sys.path!r}; from slicebase.history.readers import serve; serve()"
-    return [sys.executable, "-c", code]
 
 
 def _frames_of(stream: IO[bytes]) -> Iterator[Frame]:

@@ -198,7 +198,7 @@ def _spans_lines(text: bytes, *, is_cut: bool) -> bool:
 
 
 _ESCAPE: Final = len("\\ud83d\\ude00")  # what the end of the head may cut
-_strict = json.JSONDecoder()
+_strict = json.JSONDecoder(parse_int=str)  # an integer of any length is JSON
 
 
 def _is_object(line: bytes) -> bool:

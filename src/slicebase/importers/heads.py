@@ -80,4 +80,4 @@ def _readable(text: str) -> int:
         return 0
 
 
-_decoder = json.JSONDecoder(strict=False)
+_decoder = json.JSONDecoder(strict=False, parse_int=str)  # an integer of any length is JSON

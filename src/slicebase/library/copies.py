@@ -23,7 +23,8 @@ from slicebase.files.note_links import NamedNote, NoteNames
 from slicebase.files.slice_file import SliceFile
 from slicebase.files.yaml.edit import delete_key, set_key
 from slicebase.index.notes import CopiedNote, NotesAtHand, copied_notes, missing_targets
-from slicebase.library.notes import NoteReader, NotesCall, NotesReport, one_at_a_time
+from slicebase.library.note_reader import NoteReader
+from slicebase.library.notes import NotesCall, NotesReport, one_at_a_time
 from slicebase.library.pointers import MOST_LINKED, NoteVersion, moment_of
 from slicebase.library.walk import SkippedNote, walk
 from slicebase.workspace.boundary import real_path
@@ -112,12 +113,8 @@ class NoteCopier:
         reader = NoteReader(folder, self._redaction)
         here = _Copies(self._index.ask(lambda connection: copied_notes(connection, SOURCE_KEY, HASH_KEY, FOLDER_KEY)))
         source = self._source(folder)
-        versions = []
-        for done, file in enumerate(walked.found):
-            self._progress(done, len(walked.found))
-            versions.append(reader.version(file.path))
-        self._progress(len(walked.found), len(walked.found))
-        found = {version.path: version for version in versions if version}
+        versions = reader.versions([file.path for file in walked.found], self._progress)
+        found = {version.path: version for version in versions}
         known = {path: here.of(source.prefix + path, source.mark, version.hash) for path, version in found.items()}
         missing = self._index.ask_again(lambda connection: missing_targets(connection, FOLDER_KEY, source.mark))
         promised = _Promised(missing, source)

@@ -6,22 +6,22 @@ none of them.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, closing
 from functools import partial
-from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from slicebase.errors import SlicebaseError, Where
 from slicebase.files.body.entries import Stamp
 from slicebase.files.body.write import with_writer
 from slicebase.files.create import archived, restored
-from slicebase.files.note import NOTE_GONE, NoteTargets, note_place, note_text, read_note
+from slicebase.files.note import NOTE_GONE, NoteTargets, note_place
 from slicebase.files.note_links import NamedNote, NoteNames
 from slicebase.files.slice_file import SliceFile
 from slicebase.index.files import FileIndex
-from slicebase.index.notes import AtHand, CleanNote, KnownNote, NotesAtHand, known_notes, purged_hashes
+from slicebase.index.notes import AtHand, KnownNote, known_notes, purged_hashes
 from slicebase.index.schema import ReadProgress
 from slicebase.library.folder import SliceFolder
+from slicebase.library.note_reader import HelpedReader, NoteReader
 from slicebase.library.pointers import (
     MOST_LINKED,
     NOTE_LINK,
@@ -35,7 +35,6 @@ from slicebase.library.shelf import Move, Settled, Shelf
 from slicebase.library.walk import SkippedNote, Walked, walk
 from slicebase.workspace.atomic import locked
 from slicebase.workspace.doors import Redaction
-from slicebase.workspace.note_files import read_note_bytes
 from slicebase.workspace.workspace import Workspace, create_local_folder
 
 _BATCH: Final = 500  # files that are written while other writers wait
@@ -111,50 +110,23 @@ class NotesCall(NamedTuple):
     progress: ReadProgress
 
 
-class NoteReader:
-    """Reads notes below a root, and remembers which could not be taken, with the reason."""
-
-    def __init__(self, root: Path, redaction: Redaction) -> None:
-        self.skipped: list[SkippedNote] = []
-        self.at_hand = NotesAtHand()
-        self._root = root
-        self._redaction = redaction
-
-    def shown(self, path: str, reason: str) -> SkippedNote:
-        """Returns what is reported of a file that was passed over: its name may be the reason."""
-        return SkippedNote(self._redaction.uncounted(path), self._redaction.uncounted(reason))
-
-    def version(self, path: str) -> NoteVersion | None:
-        """Returns a note as it is now, without secrets; None if it cannot be taken."""
-        try:
-            self._redaction.refuse("its name", path)
-            found = read_note_bytes(self._root, path)
-            cleaned = self._redaction.state()
-            text = self._redaction.text(note_text(found.data))
-        except SlicebaseError as error:
-            self.skipped.append(SkippedNote(path, error.message))
-            return None
-        note = read_note(text, path.rpartition("/")[2])
-        self.at_hand.keep(found.digest, cleaned, CleanNote(text, note.targets))
-        return NoteVersion(path, note, found.digest, len(found.data), found.modified)
-
-
 class NoteKeeper:
     """Adds and follows the notes of one workspace."""
 
     def __init__(self, call: NotesCall) -> None:
         self._workspace, self._folder, self._index, redaction, self._stamp, self._progress = call
         self._reader = NoteReader(call.folder.root, redaction)
+        self._helped = HelpedReader(call.workspace, self._reader, redaction)
         self._pointers_read: dict[str, SliceFile | None] = {}  # a write is refused if one has changed since
 
     def add(self, folder: str, globs: Sequence[str], *, dry_run: bool = False) -> NotesReport:
         """Adds the files of a folder that are not there yet, and follows those that are."""
-        with self._locked():
+        with self._locked(), closing(self._helped):
             return self._follow(folder, walk(self._folder.root, folder, globs), dry_run=dry_run)
 
     def refresh(self, *, dry_run: bool = False) -> NotesReport:
         """Follows all notes. Folders are walked through only if notes are missing, to find those that moved."""
-        with self._locked():
+        with self._locked(), closing(self._helped):
             return self._follow(None, None, dry_run=dry_run)
 
     def version(self, pointer: SliceFile) -> NoteVersion | None:
@@ -251,12 +223,7 @@ class NoteKeeper:
         return sorted(file.path for file in found if file.size in sizes and file.path not in shelf.paths)
 
     def _read(self, paths: Sequence[str]) -> list[NoteVersion]:
-        versions = []
-        for done, path in enumerate(paths):
-            self._progress(done, len(paths))
-            versions.append(self._reader.version(path))
-        self._progress(len(paths), len(paths))
-        return [version for version in versions if version]
+        return self._helped.versions(paths, self._progress)
 
     def _new(self, version: NoteVersion, folder: str) -> _Follow:
         file_id = note_id(self._stamp, version.path)
@@ -335,6 +302,7 @@ class NoteKeeper:
                     place = note_place(file)
                     self._reader.skipped.append(SkippedNote(place.path if place else file.name, error.message))
                     refused.add(file.id)
+        self._helped.let_end()
         if drafts:
             files = {draft.new.name.rpartition("/")[2]: draft.new for draft in drafts}
             self._index.ask(lambda connection: None, AtHand(files, self._reader.at_hand))

@@ -1,0 +1,42 @@
+"""Other processes of Python that work for this one: how many can run, and how one is started.
+
+Such a process runs a function `serve`, which is told what to do on its standard input. Nothing depends on it: what it
+does not do, for whatever reason, the process that started it does.
+
+There are other ways to have one, which do not suit a library. After a fork, locks that other threads hold are never
+released. And `multiprocessing` runs the program of the user again, which may do anything.
+"""
+
+import os
+import subprocess
+import sys
+from contextlib import suppress
+
+
+def processors() -> int:
+    """Returns how many processes can run at the same time.
+
+    A container or a user may have fewer processors than the machine.
+    """
+    with suppress(AttributeError):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def serving(module: str) -> "subprocess.Popen[bytes]":
+    """Starts a process that imports from where this one does, and calls `serve` of a module.
+
+    Its standard input and output are pipes. Raises OSError if there can be no process.
+    """
+    code = f"import sys; sys.path[:] = {sys.path!r}; from {module} import serve; serve()"
+    return subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+
+def end(process: "subprocess.Popen[bytes]") -> None:
+    """Ends a process, whatever it does, and closes its streams.
+
+    What it was not told yet is lost with it.
+    """
+    process.kill()
+    with suppress(OSError), process:
+        pass
