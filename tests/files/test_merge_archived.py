@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from slicebase.files.body.whole import whole_pieces
 from slicebase.files.merge import merge_bytes
+from slicebase.files.merge_archived import _overlap
 from slicebase.files.slice_file import SliceFile
 from tests.files.body.test_repeated import MORE, Files, archive, change, grown, new, words_of
 from tests.files.test_merge import conflicts, file, merged
@@ -53,3 +54,24 @@ def test_what_both_replaced_without_an_archive_is_a_conflict() -> None:
     assert conflicts(*sides).conflicts == ("body",)
     text = [file(body, type="text", write="append") for body in ("a\n\nb\n", "b\n\nx\n", "a\n\nb\n\ny\n")]
     assert merged(*text).body == b"b\n\nx\n\ny\n"
+
+
+class _Line(bytes):
+    """A line that counts how often it is compared."""
+
+    compared = 0
+
+    def __eq__(self, other: object) -> bool:
+        _Line.compared += 1
+        return super().__eq__(other)
+
+    __hash__ = bytes.__hash__
+
+
+def test_equal_lines_take_time_in_proportion_to_their_number() -> None:
+    base: list[bytes] = [*(_Line(b"x\n") for _ in range(2000)), _Line(b"y\n")]
+    side: list[bytes] = [*(_Line(b"x\n") for _ in range(1995)), _Line(b"z\n")]
+    _Line.compared = 0
+    assert _overlap(base, side) == 0
+    assert _overlap(base, [*base[500:], *side]) == len(base) - 500
+    assert _Line.compared < 10 * (len(base) + len(side))

@@ -142,6 +142,21 @@ def test_a_call_that_is_killed_anywhere_is_finished_by_the_next_one(tmp_path: Pa
     assert links(library) == links(whole)
 
 
+@pytest.mark.parametrize("gone", [False, True])
+def test_calls_that_are_killed_after_each_other_are_finished(tmp_path: Path, linked: Path, gone: bool) -> None:
+    library = killed(tmp_path / "root", linked, 2)
+    for copied in (2, 3):
+        with pytest.raises(Killed), killed_at(3):  # after it removed a temporary file, and wrote one note
+            library.create_from(linked)
+        assert len(library.list_files()) == copied
+    if gone:
+        (linked / "n4.md").unlink()  # which n2 links to, by an id of another time than its own
+    library.create_from(linked)
+    whole = ScratchLibrary(tmp_path / "whole")
+    whole.create_from(linked)
+    assert links(library) == links(whole)
+
+
 def test_what_a_killed_call_did_not_copy_and_has_gone_is_not_linked_to(tmp_path: Path, linked: Path) -> None:
     library = killed(tmp_path / "root", linked, 3)
     (linked / "n4.md").unlink()

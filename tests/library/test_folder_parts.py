@@ -18,8 +18,10 @@ from slicebase.files.slice_file import SliceFile
 from slicebase.library.check import validate
 from slicebase.library.logs import Logs
 from slicebase.verbs.doctor import examine
+from slicebase.workspace.atomic import TEMPORARY
 from slicebase.workspace.settings import Settings
 from tests.codes import code_of
+from tests.kills import Killed, killed_at
 from tests.library.scratch import ScratchLibrary
 from tests.mixed_verbs import MORE
 
@@ -114,6 +116,29 @@ def test_what_is_forgotten_and_restored_is_the_whole(scratch: ScratchLibrary) ->
 
 
 @pytest.mark.parametrize("overflow", ["split", "archive"])
+@pytest.mark.parametrize("body_type", LINES)
+def test_who_reads_a_forgotten_file_reads_the_parts_that_were_forgotten_with_it(
+    scratch: ScratchLibrary, body_type: str, overflow: str
+) -> None:
+    log = filled(scratch, body_type, overflow)
+    alone = next(file.id or "" for file in whole(scratch, log) if file.id != log)
+    scratch.forget(alone, reason="alone")
+    shown = numbers(scratch, log)
+    assert 0 < len(shown) < COUNT
+    scratch.forget(log)
+    assert numbers(scratch, log) == shown
+    scratch.restore(alone)
+    assert numbers(scratch, log) == [*range(COUNT)]
+    if body_type == "routine":
+        assert scratch.routine(log).count("number") == COUNT
+
+
+def numbers(scratch: ScratchLibrary, log: str) -> list[int]:
+    """Returns which entries are recalled, in their order."""
+    return [int(number) for number in re.findall(r"number (\d+)", scratch.recall(log).text)]
+
+
+@pytest.mark.parametrize("overflow", ["split", "archive"])
 def test_a_purge_takes_all_parts_and_a_second_one_what_was_left(scratch: ScratchLibrary, overflow: str) -> None:
     log = filled(scratch, "text", overflow)
     files = whole(scratch, log)
@@ -125,6 +150,21 @@ def test_a_purge_takes_all_parts_and_a_second_one_what_was_left(scratch: Scratch
     scratch.path(files[1].id or "").write_bytes(kept)  # as if the purge had been killed before this part
     scratch.purge(log)
     assert not any(b"words" in path.read_bytes() for path in scratch.folder.path.glob("*.slice"))
+
+
+def test_a_purge_takes_what_killed_writers_left(scratch: ScratchLibrary) -> None:
+    log = filled(scratch, "text", "archive")
+    with pytest.raises(Killed), killed_at(1):
+        scratch.forget(log)
+    journal = scratch.workspace.journal.with_name(TEMPORARY)
+    assert journal.exists()  # with the old bytes, in base64
+    part = scratch.folder.path / f"{TEMPORARY}-{1 << 40}-1-0"
+    part.write_bytes(scratch.path(log).read_bytes())
+    change = scratch.purge(log)
+    assert change.purge
+    assert not change.purge.remnants
+    assert not journal.exists()
+    assert not part.exists()
 
 
 def test_the_contract_of_the_whole_governs_its_parts(scratch: ScratchLibrary) -> None:

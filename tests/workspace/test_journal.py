@@ -11,10 +11,12 @@ import pytest
 from slicebase.agents.memory_tool import MemoryTool
 from slicebase.core.hashing import digest
 from slicebase.errors import SlicebaseError
+from slicebase.library.check import validate
 from slicebase.workspace.atomic import locked
 from slicebase.workspace.journal import Journal, Replaced
 from slicebase.workspace.settings import Settings
 from slicebase.workspace.workspace import Workspace, create_workspace
+from tests.codes import code_of
 from tests.kills import Killed, killed_at
 from tests.library.scratch import ScratchLibrary
 
@@ -207,13 +209,39 @@ def test_a_reader_leaves_a_write_alone_that_goes_on(workspace: Workspace) -> Non
     assert files(workspace.root) == OLD
 
 
+@pytest.mark.parametrize("name", ["", ".slices", ".slices/a.slice"])
+def test_who_checks_files_checks_no_half_of_a_write(workspace: Workspace, name: str) -> None:
+    cut_off(workspace)
+    assert validate([workspace.root / name]).files == 1
+    assert files(workspace.root) == OLD
+
+
 def test_a_journal_that_somebody_made_reaches_no_file_outside_of_the_library(workspace: Workspace) -> None:
     outside = workspace.root / "note.md"
     outside.write_bytes(b"text")
     entries = [("../note.md", None, digest(b"text")), ("c.slice", None, digest(b"y"))]
-    for made in (json.dumps(entries), "{", "[[1, 2]]"):
+    names = ("a\0.slice", "", "..", "payloads")  # not one that a slice file can have
+    others = [json.dumps([(name, None, digest(b"y")), ("a.slice", None, digest(b"old a"))]) for name in names]
+    for made in (json.dumps(entries), "{", "[[1, 2]]", *others):
         workspace.journal.write_text(made)
         Journal(workspace).settle_if_free()
         assert outside.read_bytes() == b"text"
         assert files(workspace.root) == OLD
         assert not workspace.journal.exists()
+
+
+def test_a_journal_that_cannot_be_read_now_is_kept(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    journal = cut_off(workspace)
+    real = os.open
+
+    def fails(path: object, *given: int, **options: int) -> int:
+        if path == workspace.journal:
+            raise PermissionError(13, "Permission denied")
+        return real(path, *given, **options)  # type: ignore[arg-type]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "open", fails)
+        journal.settle_if_free()
+        assert code_of(journal.settle) == "cannot-read"
+    journal.settle_if_free()
+    assert files(workspace.root) == OLD

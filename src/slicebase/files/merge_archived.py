@@ -57,11 +57,28 @@ def _same(base: BodyLines, side: BodyLines) -> int | None:
 
 def _moved(base: BodyLines, side: BodyLines) -> int | None:
     """Returns how many lines of the base a side has moved away, with all that follow kept; None if that is not sure."""
-    kept = (at for at in range(len(base) if side else 0) if base[at] == side[0] and base[at:] == side[: len(base) - at])
-    moved = next(kept, len(base))
+    moved = len(base) - _overlap(base, side)
     counts = Counter(base)
     is_sure = any(line.strip() and counts[line] == 1 for line in base[moved:])  # else it may be equal by chance
     return moved if is_sure or not _pairs(base) & _pairs(side[len(base) - moved :]) else None
+
+
+def _overlap(base: BodyLines, side: BodyLines) -> int:
+    """Returns how many lines at the end of the base a side begins with: the most, in time in proportion to both."""
+    shorter = [0] * len(side)  # with how many of its first lines each of the beginnings of the side also ends
+
+    def longer(size: int, line: bytes) -> int:
+        while size and (size == len(side) or side[size] != line):
+            size = shorter[size - 1]
+        return size + (side[size] == line)
+
+    size = 0
+    for at in range(1, len(side)):
+        size = shorter[at] = longer(size, side[at])
+    size = 0
+    for line in base if side else ():
+        size = longer(size, line)
+    return size
 
 
 def _pairs(lines: BodyLines) -> set[tuple[bytes, bytes]]:

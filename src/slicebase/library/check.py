@@ -4,6 +4,7 @@ import hashlib
 import os
 import stat
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Final
@@ -16,7 +17,8 @@ from slicebase.files.links import SUFFIX
 from slicebase.files.slice_file import SliceFile
 from slicebase.files.yaml.load import MAX_HEADER
 from slicebase.workspace.boundary import real_path
-from slicebase.workspace.workspace import find_root
+from slicebase.workspace.journal import Journal
+from slicebase.workspace.workspace import JOURNAL, LOCAL, Workspace, database_of, find_root
 
 LARGEST_READ: Final = 64 * 1024 * 1024  # bytes; the body of a larger file is not checked
 _HEAD: Final = MAX_HEADER + 1024  # bytes, with the markers
@@ -28,13 +30,16 @@ def validate(paths: Sequence[Path], root: Path | None = None) -> ValidationRepor
     for path in paths:
         if not os.path.lexists(path):
             raise SlicebaseError("no-input", "there is no such file or folder", where=Where(str(path)))
+    top = real_path(root) if root else None
+    for path in paths:
+        _settle(_workspace_of(_resolved((path if path.is_dir() else path.parent).absolute()), top))
     findings: list[Finding] = []
     workspaces: dict[Path, CheckedWorkspace] = {}
     names = {os.path.abspath(name): name for path in reversed(paths) for name in _slice_files(path, findings)}
     for folder, files in _by_folder(names.values()):
-        top = _workspace_of(folder, real_path(root) if root else None)
-        workspace = workspaces.setdefault(top, CheckedWorkspace(top))
-        relative = folder.relative_to(top).as_posix()
+        own = _workspace_of(folder, top)
+        workspace = workspaces.setdefault(own, CheckedWorkspace(own))
+        relative = folder.relative_to(own).as_posix()
         findings.extend(finding for name in files if (finding := workspace.add(name, relative)))
     for workspace in workspaces.values():
         findings.extend(check_workspace(workspace.files, workspace))
@@ -53,6 +58,13 @@ def library_of(start: Path, root: Path | None = None) -> Path:
             where=Where(str(root or start)),
         )
     return Path(os.path.relpath(library, start))
+
+
+def _settle(root: Path) -> None:
+    """Undoes what a killed process left in a workspace, as other readers do: half of a write is not what to check."""
+    if os.path.lexists(root / LOCAL / JOURNAL):
+        with suppress(SlicebaseError):  # what is checked has no errors of its own, as where nobody can write
+            Journal(Workspace(root, database_of(root))).settle_if_free()
 
 
 def _workspace_of(folder: Path, root: Path | None) -> Path:

@@ -76,7 +76,7 @@ class _Promised:
 
     def __init__(self, links: Iterable[tuple[str, str]], source: _Source) -> None:
         self._mark = source.mark
-        self._links = [(file, to) for file, to in links if file[:_TIME] == to[:_TIME]]  # the ids of one call
+        self._links = [*links]
         self._ids = {to[_TIME:]: to for _, to in self._links}
 
     def id_of(self, path: str, now: int) -> str:
@@ -84,11 +84,15 @@ class _Promised:
         new = ulid(now, raw_digest(f"{self._mark} {path}".encode())[:ULID_RANDOM_BYTES])
         return self._ids.get(new[_TIME:], new)
 
-    def broken(self, written: Collection[str]) -> dict[str, set[str]]:
-        """Returns the links to what still is not there, by the file that has them: the notes have gone."""
+    def broken(self, written: Collection[str], copied: Iterable[str]) -> dict[str, set[str]]:
+        """Returns the links to what still is not there, by the file that has them: the notes have gone.
+
+        Only ids of the same times as those of copies count: other links are those of people.
+        """
         found: dict[str, set[str]] = {}
+        times = {name[:_TIME] for name in (*written, *copied)}
         for file, to in self._links:
-            if to not in written:
+            if to not in written and to[:_TIME] in times:
                 found.setdefault(file, set()).add(to)
         return found
 
@@ -132,7 +136,7 @@ class NoteCopier:
         written = [each for each in copies if each.id not in refused]
         self._unlink(
             {
-                **promised.broken({each.id for each in written}),
+                **promised.broken({each.id for each in written}, (copy.id for copy in known.values() if copy)),
                 **{each.id: {*each.links[:MOST_LINKED]} & refused.keys() for each in written},
             }
         )

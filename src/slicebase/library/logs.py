@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from slicebase.core.refs import recorded
 from slicebase.files.body.overflow import ordered, parts_of, whole_of
-from slicebase.files.body.repeated import counted, in_precedence, is_read, repeated_starts
+from slicebase.files.body.repeated import counted, in_precedence, is_read_with, repeated_starts
 from slicebase.files.body.rows import Row, full_row_id, read_rows
 from slicebase.files.body.whole import named_parts, whole_hash
 from slicebase.files.check.between import part_links
@@ -54,14 +54,15 @@ class Logs:
         return ordered(file, self.of(file)[1:])
 
     def read(self, file: SliceFile) -> list[SliceFile]:
-        """Returns a file and its parts as they are read: without forgotten ones, and without what is in two of them.
+        """Returns a file and its parts as they are read: without what is in two of them.
 
-        A part that its file does not name yet belongs to a write that is not finished, and does not count.
+        A part that was forgotten by itself does not count. Nor does one that its file does not name yet: it belongs to
+        a write that is not finished.
         """
         if not parts_of(file):
             return [file]
         named = [part for part in named_parts(file, self._folder.readable) if part.body_type == file.body_type]
-        files = counted([part for part in ordered(file, named) if part is file or is_read(part)])
+        files = counted([part for part in ordered(file, named) if part is file or is_read_with(file, part)])
         return [part for part in files if part is file or part.body]
 
     def repeated(self, file: SliceFile) -> int:

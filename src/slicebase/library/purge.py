@@ -47,9 +47,9 @@ from slicebase.truth.erasure import (
     search_for,
 )
 from slicebase.truth.truth import Truth
-from slicebase.workspace.atomic import locked, remove
+from slicebase.workspace.atomic import left_behind, locked, remove
 from slicebase.workspace.repository import other_worktrees, repository_of
-from slicebase.workspace.workspace import Workspace, own_folder
+from slicebase.workspace.workspace import LOCAL, Workspace, own_folder
 
 _TRIES: Final = 3  # the last one plans while nobody else can write
 _PATIENCE: Final = 120.0  # seconds that a purge waits for another one
@@ -226,6 +226,7 @@ class Purging:
             with self._folder.writing() as writer, self._truth.database.writing():
                 if plan is None or plan.state == self._state():
                     plan = plan or self.plan(make)
+                    self._remove_temporary_files()
                     self._purge_files(writer, plan)
                     texts = [
                         PurgedText(*key, digest(left) if left is not None else None)
@@ -236,6 +237,12 @@ class Purging:
                         self._truth.purge(record, {key: left for key, left in plan.changes.items() if left is not None})
                     return plan
         raise AssertionError("the last try has a plan")
+
+    def _remove_temporary_files(self) -> None:
+        """Removes what killed writers left: whole files, also in a form in which no search finds their words."""
+        root = self._workspace.root
+        for path in chain(*map(left_behind, (self._workspace.library, root / LOCAL))):
+            remove(path, within=root)
 
     def _purge_files(self, writer: FolderWriter, plan: PurgePlan) -> None:
         """Replaces slice files by tombstones (ruling 31), and deletes the payloads that the library copied for them."""

@@ -11,7 +11,7 @@ from slicebase.core.refs import Ref, as_words
 from slicebase.core.times import to_text
 from slicebase.errors import SlicebaseError, Where
 from slicebase.files.body.overflow import parts_of, whole_of
-from slicebase.files.body.repeated import in_precedence
+from slicebase.files.body.repeated import in_precedence, is_read_with
 from slicebase.files.body.rows import Row, read_rows
 from slicebase.files.body.sections import section_names, section_ref, sections
 from slicebase.files.body.supersession import active
@@ -139,11 +139,11 @@ class Recall(NamedTuple):
     # Rows
 
     def _log(self, file: SliceFile) -> Iterator[RecalledPiece]:
-        """Yields the rows of a log, oldest first, without those of forgotten files; for a part, only its own."""
+        """Yields the rows of a log, oldest first, without files that were forgotten alone; for a part, only its own."""
         log = _rows_of(self.logs.of(file))
         shown = [row for row in log if self.rows == "all" or row.holds]
         is_part = whole_of(file) is not None
-        shown = [row for row in shown if row.file is file or not (is_part or row.file.archived)]
+        shown = [row for row in shown if row.file is file or (not is_part and is_read_with(file, row.file))]
         count = f"{len(shown)} row{'' if len(shown) == 1 else 's'}"
         yield RecalledPiece(f"file:{file.id}", f"{self._label(file)} · {count}", file.summary or "")
         yield from map(_piece, shown)

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from slicebase.core.hashing import digest
 from slicebase.errors import SlicebaseError
-from slicebase.workspace.atomic import locked, own_temporary, read_bytes, remove, write_all, write_bytes
+from slicebase.workspace.atomic import locked, read_bytes, remove, write_all, write_bytes
 from slicebase.workspace.workspace import Workspace
 
 _LARGEST: Final = 512 << 20  # bytes of a journal that is read
@@ -52,7 +52,7 @@ class Journal:
 
         entries = json.encode([_Entry(name, old, digest(new)) for name, old, new in files])
         try:
-            write_bytes(self._path, [entries], within=self._root, private=True, temporary=own_temporary())
+            write_bytes(self._path, [entries], within=self._root, private=True)
         except SlicebaseError as error:
             if error.code != "not-flushed":
                 raise
@@ -84,14 +84,18 @@ class Journal:
         remove(self._path, within=self._root)
 
     def _entries(self) -> list[_Entry]:
-        """Returns what the journal says; nothing, if it is none of ours."""
+        """Returns what the journal says; nothing, if it is none of ours. One that cannot be read may be ours."""
         from msgspec import DecodeError, json
 
         try:
             entries = json.decode(read_bytes(self._path, most=_LARGEST), type=list[_Entry])
-        except (SlicebaseError, DecodeError):
+        except DecodeError:
             return []
-        return entries if all(entry.name == os.path.basename(entry.name) for entry in entries) else []
+        except SlicebaseError as error:
+            if error.code == "cannot-read":
+                raise
+            return []
+        return entries if all(_is_name(entry.name) for entry in entries) else []
 
     def _bytes(self, name: str) -> bytes | None:
         try:
@@ -105,3 +109,8 @@ class Journal:
             remove(path, within=self._root)
         else:
             write_bytes(path, [entry.old], within=self._root)
+
+
+def _is_name(name: str) -> bool:
+    """Returns whether a slice file can have this name."""
+    return name == os.path.basename(name) and name.endswith(".slice") and "\0" not in name

@@ -27,6 +27,7 @@ DATABASE = "slicebase.db"
 DATABASE_ID = "slicebase.id"
 STEPS = "open-steps"
 EXPORTS = "exports.json"
+JOURNAL = "journal.json"
 TRANSCRIPTS = "transcripts"
 _IN_GIT = "slicebase"  # the folder in the git directory
 _MARKERS = (LIBRARY, LOCAL, SETTINGS)
@@ -89,7 +90,7 @@ class Workspace(NamedTuple):
     @property
     def journal(self) -> Path:
         """What the files were that are being written together. It is there only while a process writes them."""
-        return self.local("journal.json")
+        return self.local(JOURNAL)
 
     @property
     def payloads_lock(self) -> Path:

@@ -35,6 +35,11 @@ def is_read(file: SliceFile) -> bool:
     return not file.archived and not file.purged
 
 
+def is_read_with(file: SliceFile, part: SliceFile) -> bool:
+    """Returns whether a part is read with its file: it is not forgotten, or was forgotten together with it."""
+    return not part.purged and (not part.archived or part.archived == file.archived)
+
+
 def in_precedence(files: Sequence[SliceFile]) -> list[SliceFile]:
     """Returns files, given in the order of their content, so that of two copies the first one counts."""
     loose = {file.name for file in not_named(files)}

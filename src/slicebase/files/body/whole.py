@@ -11,7 +11,7 @@ from slicebase.core.hashing import digest
 from slicebase.errors import SlicebaseError
 from slicebase.files.body.origin import Anchor, Origin, anchored, is_beside, origin_of
 from slicebase.files.body.overflow import ARCHIVED, WithParts, arranged, ordered, part_pairs, parts_of, whole_of
-from slicebase.files.body.repeated import Shortened, is_read, not_named, without_repeated
+from slicebase.files.body.repeated import Shortened, is_read, is_read_with, not_named, without_repeated
 from slicebase.files.body.text import append_lines, paragraph_gap
 from slicebase.files.links import reach
 from slicebase.files.slice_file import SliceFile
@@ -75,7 +75,7 @@ def whole_pieces(file: SliceFile, load: Load) -> list[BodyPiece]:
     """
 
     def is_shown(part: SliceFile) -> bool:
-        return part.id == file.id or is_read(part)
+        return part.id == file.id or is_read_with(file, part)
 
     pieces = _pieces(_nodes(file, load, forgotten_last=True), is_shown)
     return [piece for piece in pieces if piece.file is None or is_shown(piece.file)]
