@@ -238,7 +238,7 @@ def test_nothing_outside_a_hostile_clone_changes(
 ) -> None:
     before = state_of(outside)
     for number, attack in enumerate(ATTACKS):
-        if not EXPLORE and number % 2 != a_part(path, 2):
+        if not EXPLORE and number % 4 != a_part(path, 4):
             continue
         clone = tmp_path / f"clone-{number}"
         shutil.copytree(filled.folder, clone, symlinks=True)
@@ -269,7 +269,7 @@ def test_no_command_waits_for_a_pipe_in_a_clone(
     (clone / path).unlink(missing_ok=True)
     os.mkfifo(clone / path)
     with in_folder(clone, monkeypatch) as do:
-        for each in ALL:
+        for each in ALL if EXPLORE else ALL[READ.index(path) % 3 :: 3]:
             assert do(each, filled.names) in set(Exit), each
             capfd.readouterr()
 
