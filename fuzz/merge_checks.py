@@ -93,8 +93,9 @@ def _check_appended(given: Versions, merged: bytes, files: Sequence[SliceFile | 
     bodies = [file.body if file else b"" for file in (base, ours, theirs, _read(merged))]
     if any(b"\r" in body and re.search(rb"(?<!\r)\n|\r$", body) for body in bodies):
         return  # where line ends differ, they belong to the lines
-    if re.search(rb"(^|\n)\s*\n$", bodies[0]):
-        return  # before empty lines at the end of the base, a line is inserted; after them, it is appended
+    kept = bodies[0].rstrip(b"\n") + b"\n\n"
+    if bodies[0].startswith(kept) and not all(body.startswith(kept) for body in bodies[1:3]):
+        return  # a side inserts a line before the empty lines at the end of the base, and appends nothing there
     before, one, other, found = map(_filled, bodies)
     size = len(before)
     types = {file.body_type for file in files if file}
