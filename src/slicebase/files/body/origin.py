@@ -9,7 +9,7 @@ bytes were at the start of the content, and were removed since another archive h
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from slicebase.core.hashing import raw_digest
@@ -182,6 +182,28 @@ def _level(line: bytes) -> int:
 
 def _mark_of_all(lines: Sequence[bytes]) -> str:
     return mark_of(b"\n".join(map(bytes.strip, lines)))
+
+
+# Sums of marks: they say which lines moved to archives, and not in which order
+
+_MARKS: Final = 1 << 24
+
+
+def marks_in(lines: Iterable[bytes]) -> str:
+    """Returns the sum of the marks of lines."""
+    return f"{sum(int(mark_of(line) or '0', 16) for line in lines) % _MARKS:06x}"
+
+
+def add_marks(*sums: object, subtract: object = None) -> str:
+    """Returns the sum of sums of marks. What is none counts as nothing."""
+    return f"{(sum(map(_number, sums)) - _number(subtract)) % _MARKS:06x}"
+
+
+def _number(total: object) -> int:
+    return int(total, 16) if isinstance(total, str) and _SUM.fullmatch(total) else 0
+
+
+_SUM: Final = re.compile(r"[0-9a-f]{6}", re.ASCII)
 
 
 def mark_of(line: bytes) -> str:
