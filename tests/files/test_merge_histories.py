@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from slicebase.files.body.sections import sections
 from slicebase.files.body.text import append_in_section
 from slicebase.files.body.whole import whole_pieces
-from slicebase.files.merge import merge_bytes
+from slicebase.files.merge import merge, merge_bytes
 from slicebase.files.slice_file import SliceFile
 from slicebase.files.yaml.edit import set_key
 from tests.files.body.test_repeated import MORE, TITLE, Files, archive, grown, new, words_of
@@ -48,8 +48,7 @@ class History:
 
     def change(self, branch: int, steps: Steps) -> None:
         """Adds a commit in which a branch writes words, and moves content to archives."""
-        files, words, above = self.head(branch)
-        files, words = dict(files), set(words)
+        files, words = dict(self.head(branch).files), {*self.head(branch).words}
         for writes, value in steps:
             number = next(self._numbers)
             if writes:
@@ -58,7 +57,7 @@ class History:
                 words.add(word.encode())
             else:
                 archive(files, value * 40, f"01{'XY'[branch]}{number:03}")
-        self._add(branch, files, frozenset(words), above)
+        self._add(branch, files, frozenset(words), self.head(branch).above)
 
     def merge(self, branch: int) -> None:
         """Merges the other branch into this one."""
@@ -149,8 +148,9 @@ def test_what_both_branches_archive_after_one_merged_the_other_is_a_conflict(bod
 
 def test_only_a_file_whose_content_can_move_to_archives_has_a_mark_of_a_merge() -> None:
     base = new("text")["01A"].with_body(b"a\n")
-    sides = [base.with_body(b"a\n\n%s\n" % word) for word in (b"x", b"y")]
-    assert SliceFile.parse(merge_bytes(*(file.to_bytes() for file in (base, *sides)), NAME).data).merged is None
+    ours, theirs = (base.with_body(b"a\n\n%s\n" % word) for word in (b"x", b"y"))
+    merged = merge(base, ours, theirs)
+    assert SliceFile.parse(merged.data).merged is None
 
 
 def test_sections_that_both_branches_archive_merge_where_neither_wrote_into_them() -> None:
