@@ -15,9 +15,9 @@ from slicebase.files.body.whole import whole_pieces
 from slicebase.files.merge import merge, merge_bytes
 from slicebase.files.slice_file import SliceFile
 from slicebase.files.yaml.edit import set_key
-from tests.files.body.test_repeated import MORE, TITLE, Files, archive, grown, new, words_of
+from tests.amounts import MORE
+from tests.files.body.test_repeated import TITLE, TYPES, Files, archive, grown, new, words_of
 
-TYPES = ["conversation", "routine", "text", "markdown"]
 NAME = ".slices/01A.slice"
 
 Steps = list[tuple[bool, int]]

@@ -63,7 +63,6 @@ class _Copies:
         same = [copy for copy in here if copy.hash == digest]
         return next(iter([*same, *(copy for copy in here if copy.folder == mark)]), None)
 
-
     def from_folder(self, mark: str) -> list[str]:
         """Returns the ids of all copies from a folder, also of notes that have gone."""
         return [copy.id for copies in self._copies.values() for copy in copies if copy.folder == mark]

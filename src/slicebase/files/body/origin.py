@@ -41,10 +41,10 @@ class Anchor(NamedTuple):
     number: int = 1  # of equal lines, counted from the start
     under: str = ""  # the mark of the headings above the line
     by: str = ""  # the mark of the line on its other side
-    count: int = 1  # of equal lines
+    total: int = 1  # of equal lines
 
     def __str__(self) -> str:
-        words = [f"{self.side}:{self.mark}" + (f"/{self.number}:{self.count}" if self.count > 1 else "")]
+        words = [f"{self.side}:{self.mark}" + (f"/{self.number}:{self.total}" if self.total > 1 else "")]
         words += [f"under:{self.under}"] if self.under else []
         return " ".join((*words, *([f"by:{self.by}"] if self.by else [])))
 
@@ -76,7 +76,8 @@ _REPEATED: Final = re.compile(r"repeated:([0-9]{1,15})", re.ASCII)
 _PLACE: Final = re.compile(r"([0-9]{1,15})\+([0-9]{1,15})", re.ASCII)
 _BEFORE: Final = re.compile(r"([0-9]{1,15})@(.+)", re.ASCII)
 _ANCHOR: Final = re.compile(
-    r" (next|after):([0-9a-f]{6})(?:/([0-9]{1,9})(?::([0-9]{1,9}))?)?(?: under:([0-9a-f]{6}))?(?: by:([0-9a-f]{6}))?$", re.ASCII
+    r" (next|after):([0-9a-f]{6})(?:/([0-9]{1,9})(?::([0-9]{1,9}))?)?(?: under:([0-9a-f]{6}))?(?: by:([0-9a-f]{6}))?$",
+    re.ASCII,
 )
 
 
@@ -114,13 +115,13 @@ def anchor_at(body: bytes, at: int, *, below: bool) -> Anchor | None:
     if anchor is None:
         return None
     places = [place for place, _ in _alike(body, anchor)]
-    return anchor._replace(number=sum(place <= at for place in places), count=len(places))
+    return anchor._replace(number=sum(place <= at for place in places), total=len(places))
 
 
 def is_beside(anchor: Anchor, before: bytes, after: bytes) -> bool:
     """Returns whether a line is beside the place between two texts, as it was, with the same lines around it."""
     found = _beside(anchor.side, before, after)
-    return found is not None and found._replace(number=anchor.number, count=anchor.count) == anchor
+    return found is not None and found._replace(number=anchor.number, total=anchor.total) == anchor
 
 
 def anchored(body: bytes, anchor: Anchor, at: int) -> int | None:
@@ -135,7 +136,7 @@ def anchored(body: bytes, anchor: Anchor, at: int) -> int | None:
     def difference(spot: tuple[int, tuple[int, Anchor]]) -> tuple[bool, bool, bool, int, int]:
         number, (place, line) = spot
         moved = abs(number - anchor.number) if is_counted else 0
-        is_same = len(found) == anchor.count and number == anchor.number
+        is_same = len(found) == anchor.total and number == anchor.number
         return line.under != anchor.under, not is_same, line.by != anchor.by, moved, abs(place - at)
 
     return min(found, key=difference)[1][0] if found else None
