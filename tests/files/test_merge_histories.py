@@ -125,7 +125,7 @@ ROUNDS = st.lists(st.tuples(STEPS, STEPS, st.integers(0, 2)), min_size=2, max_si
 
 
 @pytest.mark.parametrize("body_type", TYPES)
-@settings(max_examples=10 * MORE)
+@settings(max_examples=6 * MORE)
 @given(start=STEPS, rounds=ROUNDS)
 def test_no_word_is_lost_or_doubled_by_merges_without_a_conflict(
     body_type: str, start: Steps, rounds: list[tuple[Steps, Steps, int]]
