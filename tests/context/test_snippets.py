@@ -48,6 +48,12 @@ def test_words_are_marked_as_the_index_reads_them(text: str, query: str, expecte
     assert marked(text, query) == expected
 
 
+@given(st.text("aAbBéÉ日_ .9", max_size=30))
+def test_tokens_are_at_their_places_in_any_script(text: str) -> None:
+    for start, end, stem in READER.tokens(text):
+        assert READER.stems(text[start:end]) == [stem]
+
+
 LOREM = "Lorem ipsum dolor sit amet. " * 40
 
 

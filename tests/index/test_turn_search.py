@@ -312,6 +312,34 @@ def test_a_result_belongs_to_the_call_of_its_own_session() -> None:
             assert {hit.turn for hit in found.hits} == {f"{session}-call", f"{session}-result"}
 
 
+def steps_of_a_search(filters: str, calls: int) -> int:
+    """Returns how much SQLite does to search a session with so many calls, in hundreds of instructions."""
+    counted = Counter[str]()
+    with TurnIndex() as index:
+        turns = [
+            turn
+            for at in range(calls)
+            for turn in (
+                IndexedTurn(f"call-{at}", "s", 1, (), "heron", "assistant", 0, [CallMade("Bash", f"c{at}", ("a.py",))]),
+                IndexedTurn(f"result-{at}", "s", 2, (), "heron", "tool", 0, (), [f"c{at}"]),
+            )
+        ]
+        index.add(turns)
+        query = read(f"heron {filters}")
+
+        def asked() -> FoundHits:
+            index._connection.set_progress_handler(lambda: bool(counted.update(["steps"])), 100)
+            return index.search(query, TurnFilters(query.filters, since=1), lambda turn: None, Bounds(10))
+
+        assert index.ask(asked).total == 2 * calls
+    return counted["steps"]
+
+
+@pytest.mark.parametrize("filters", ["tool:bash", "file:a.py", "role:assistant role:tool"])
+def test_the_work_of_a_filter_grows_with_the_turns_and_not_with_their_square(filters: str) -> None:
+    assert steps_of_a_search(filters, 400) < 3 * steps_of_a_search(filters, 200)
+
+
 def test_a_turn_without_a_time_is_neither_before_nor_after_another() -> None:
     with TurnIndex() as index:
         index.add([IndexedTurn("undated", "s", 0, (), "heron"), IndexedTurn("dated", "s", 50, (), "heron")])

@@ -83,7 +83,10 @@ class Marker:
 
     def _in_other_forms(self, text: str, missing: set[int]) -> Iterator[TermMark]:
         """Yields the places of terms in forms that only the index has: `Müller` for `Mueller`, a part of a name."""
-        for start, end, form in formed(text):
+        heads = {self._formed[number] for number in missing}
+        for start, end, form in formed(text, heads):
+            if form.isascii() and not any(head in form.lower() for head in heads):
+                continue  # to read its words takes longer
             stems = self._stems(form)
             for sought in self._by_stem.get(stems[0], ()) if len(stems) == 1 else ():
                 if sought.number in missing and sought.stems == stems:

@@ -28,11 +28,12 @@ class TurnFilters(NamedTuple):
 
 EVERY_TURN: Final = TurnFilters()
 
-# A result belongs to the tool and the files of its call. Another session may have calls with the same ids.
+# A result belongs to the tool and the files of its call. Another session may have calls with the same ids. CROSS JOIN
+# keeps the order of the tables: SQLite would compare each result with all turns of its session.
 _OF_CALLS: Final = """
 SELECT turn FROM {table} WHERE {matches}
-UNION SELECT answered.turn FROM {table} JOIN answered ON answered.call = {table}.call
-JOIN turn AS made ON made.number = {table}.turn JOIN turn AS result ON result.number = answered.turn
+UNION SELECT answered.turn FROM {table} CROSS JOIN answered ON answered.call = {table}.call
+CROSS JOIN turn AS made ON made.number = {table}.turn CROSS JOIN turn AS result ON result.number = answered.turn
 WHERE {table}.call <> '' AND made.session = result.session AND {matches}
 """
 _PATH: Final = "('/' || lower(path) || '/') GLOB ?"

@@ -4,7 +4,6 @@ An identifier is searched as it is written, whole, then inside longer ones, then
 forms. Quoted text and identifiers inside longer ones are compared with the text itself.
 """
 
-import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, islice
@@ -24,6 +23,7 @@ from slicebase.context.match import (
 )
 from slicebase.context.query import Query, Term
 from slicebase.context.words import ASKING
+from slicebase.core.hashing import canonical
 from slicebase.index.narrow import TurnFilters, conditions
 from slicebase.index.nearby import known_terms
 from slicebase.index.schema import Tokenizer
@@ -150,7 +150,7 @@ class TurnSearch:
         if begins and not (named and all(map(self._has_any, named, bounds))):
             return
         # `+`: the words are searched once, not for each of the names
-        sql = "".join(f" AND +rowid IN ({select})" for select in named)
+        sql = "".join(f" AND +words.rowid IN ({select})" for select in named)
         values = chain.from_iterable(bounds)
         inside = match not in (Match.WHOLE, Match.ANY_CASE)
         condition = _Condition(expression(self._terms, inside=inside), sql, tuple(values))
@@ -219,11 +219,15 @@ class TurnSearch:
             if len(scored) != most:
                 return
 
-    def _selected(self, condition: _Condition) -> tuple[str, tuple[Any, ...]]:
-        """Returns the part of a query that selects the turns, and its values."""
-        passing = f"AND +rowid IN (SELECT number FROM turn WHERE {self._where})" if self._where != "1" else ""
+    def _selected(self, condition: _Condition, joined: str = "") -> tuple[str, tuple[Any, ...]]:
+        """Returns the part of a query that selects the turns, and its values; `joined` is a table of turns.
+
+        The filters look at the turns that have the words: a list of all that pass would take longer to make.
+        """
+        passing = f"AND EXISTS (SELECT 1 FROM turn WHERE number = words.rowid AND {self._where})"
+        all_pass = self._where == "1"
         values = (condition.match, *condition.values, *self._values)
-        return f"FROM words WHERE words MATCH ? {condition.sql} {passing}", values
+        return f"FROM words {joined} WHERE words MATCH ? {condition.sql} {'' if all_pass else passing}", values
 
     def _scored(self, sql: str, values: tuple[Any, ...]) -> list[tuple[int, float]]:
         """Returns turns with their scores. A query is asked once, also if its turns are looked at in two ways."""
@@ -238,7 +242,7 @@ class TurnSearch:
             "SELECT turn.number, turn.id, session.id, turn.time FROM turn"
             " JOIN session ON session.number = turn.session"
             " WHERE turn.number IN (SELECT value FROM json_each(?))",
-            (json.dumps(list(shares)),),
+            (canonical(list(shares)).decode(),),
         ).fetchall()
         for number, turn, session, _ in sorted(rows, key=lambda row: (-shares[row[0]], -row[3], row[1])):
             yield number, turn, session
@@ -248,12 +252,11 @@ class TurnSearch:
     def _numbers(self, condition: _Condition) -> Counter[str]:
         """Returns how many turns match in each session."""
         if self._counted is None:
-            selected, values = self._selected(condition)
+            selected, values = self._selected(condition, "CROSS JOIN turn AS counted ON counted.number = words.rowid")
             rows: Any = self._connection.execute(
                 "SELECT id, found FROM session JOIN ("
-                "SELECT session, count(*) AS found FROM turn"
-                f" WHERE number IN (SELECT rowid {selected}) GROUP BY session"
-                ") ON session = session.number",
+                f"SELECT counted.session AS number, count(*) AS found {selected} GROUP BY counted.session"
+                ") USING (number)",
                 values,
             )
             self._counted = Counter(dict(rows))
