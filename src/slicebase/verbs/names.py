@@ -71,6 +71,18 @@ def _completed(parts: "Parts", kinds: str | tuple[str, ...] | None, value: Any) 
     return str(parts.names.ref(value, kinds, otherwise=kinds[0]))
 
 
+def existing(parts: "Parts", reference: str) -> str:
+    """Returns a reference. Raises `no-file` for that of a file that is not there.
+
+    A word that is no id of anything is taken for that of a file. A verb that takes no files calls this, so that it does
+    not refuse what does not exist.
+    """
+    ref = parse(reference)
+    if ref.kind == "file" and not parts.folder.has(ref.name):
+        raise SlicebaseError("no-file", f"nothing has the id {ref.name}", hint="`tt list` and `tt turns` show ids")
+    return reference
+
+
 def claim_id(parts: "Parts", run_id: str, given: str | None, *, is_new: bool) -> str | None:
     """Returns the id of a claim of a run, which may be given as its reference.
 
