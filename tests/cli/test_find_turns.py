@@ -206,6 +206,15 @@ def test_a_similar_word_of_turns_is_a_hint(tt: Tt, history: Path) -> None:
     assert "for hoooks there is hooks" in tt("search", "hoooks").err
 
 
+@pytest.mark.parametrize("filters", ["before:2000", "tool:Nothing", "project:nowhere", "kind:file", "role:system"])
+def test_what_filters_leave_out_gets_a_hint_about_filters(tt: Tt, history: Path, filters: str) -> None:
+    assert tt("search", filters, "GIT_INDEX_FILE", "--json").json["hints"] == [
+        "3 turns would match without the filters"
+    ]
+    (hint,) = tt("search", filters, "--json").json["hints"]
+    assert hint.startswith(f"nothing passes {filters}")
+
+
 def test_sessions_are_listed_newest_first_with_their_figures(tt: Tt, history: Path) -> None:
     rows = tt("turns", "--json").json["rows"]
     assert [(row["session"], row["turns"], row["project"], row["prompt"]) for row in rows] == [

@@ -54,6 +54,15 @@ def test_tokens_are_at_their_places_in_any_script(text: str) -> None:
         assert READER.stems(text[start:end]) == [stem]
 
 
+@given(
+    st.text("aAkKsSiIſıİ\u212a_é. ", max_size=8), st.text("aAkKsSiIſıİ\u212a_é. ", max_size=8), st.sampled_from(Match)
+)
+def test_where_a_pattern_matches_its_letters_are(query: str, text: str, way: Match) -> None:
+    for term in read(query).terms:
+        sought = TermPattern(term, way)
+        assert sought.may_match(text) or not sought.pattern.search(text)
+
+
 LOREM = "Lorem ipsum dolor sit amet. " * 40
 
 

@@ -218,6 +218,16 @@ def test_a_pasted_page_of_identifiers_is_a_query() -> None:
         assert len(index.similar_words([Term(f"nam{at}") for at in range(40)], {"t": page}.get)) <= 20
 
 
+def test_a_page_of_names_compiles_no_pattern_for_each_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled: list[str] = []
+    compile_one = re.compile
+    monkeypatch.setattr("slicebase.context.match.re.compile", lambda *given: compiled.append("") or compile_one(*given))
+    names = [f"name_{at}" for at in range(400)]
+    page = " ".join(names)
+    assert found([page, " ".join(names[1:]), " ".join(names[:-1]), page.upper()], page) == [page, page.upper()]
+    assert len(compiled) < 40
+
+
 def test_a_quoted_text_of_many_equal_words_is_compared_whole() -> None:
     long = " ".join(["a"] * 60)
     assert found([long, " ".join(["a"] * 40)], f'"{long}"') == [long]

@@ -14,6 +14,7 @@ import apsw
 from slicebase.context.match import (
     Attempt,
     Match,
+    NamePattern,
     TermPattern,
     expression,
     is_compared,
@@ -137,11 +138,14 @@ class TurnSearch:
 
         With `begins`, these are turns with identifiers that begin with those of the query.
         """
-        compared = [TermPattern(term, match) for term in self._wordless]
+        compared: list[TermPattern | NamePattern] = [TermPattern(term, match) for term in self._wordless]
         whole = match if not begins else Match.WHOLE if match == Match.INSIDE else Match.ANY_CASE
         known = {term: forms for term in self._terms if (forms := named_forms(term, whole))}
         looked_up = dict(islice(known.items(), _MOST_NAMES))
         names = list(looked_up.values())
+        if len(known) > len(looked_up) and not begins:
+            compared.append(NamePattern([forms for term, forms in known.items() if term not in looked_up]))
+            looked_up = known
         compared += [TermPattern(term, match) for term in self._terms if is_compared(term) and term not in looked_up]
         longer = begins and len(names) == 1  # those that are equal are known
         one = "term = ?" if not begins else "term > ? AND term < ?" if longer else "term >= ? AND term < ?"
@@ -270,7 +274,7 @@ class TurnSearch:
 
     # Comparison
 
-    def _holds(self, number: int, turn: str, compared: Sequence[TermPattern] = ()) -> bool:
+    def _holds(self, number: int, turn: str, compared: Sequence[TermPattern | NamePattern] = ()) -> bool:
         """Returns whether the text of a turn has all of these, and nothing that is unwanted."""
         unwanted = self._unwanted if self._unwanted and self._is_suspect(number) else ()
         if not compared and not unwanted:
@@ -278,6 +282,7 @@ class TurnSearch:
         text = self._text_of(turn)
         return (
             text is not None
+            and all(each.may_be_in(text) for each in compared)  # of a page of names, a text often lacks one only
             and all(each.is_in(text) for each in compared)
             and not any(each.is_in(text) for each in unwanted)
         )
