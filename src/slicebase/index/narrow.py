@@ -5,6 +5,7 @@ from typing import Any, Final, NamedTuple
 
 from slicebase.context.match import expression
 from slicebase.context.query import Filter, Term
+from slicebase.core.times import LAST_UNDATED
 from slicebase.graph.contents import kind_bits
 
 
@@ -49,7 +50,8 @@ def conditions(wanted: TurnFilters) -> tuple[str, list[Any]]:
         values += chosen
     for condition, value in (("time >= ?", wanted.since), ("time < ?", wanted.before)):
         if value is not None:
-            sql.append(f"time <> 0 AND {condition}")  # a turn without a time is neither before nor after another
+            # a turn without a date is neither before nor after another
+            sql.append(f"time NOT BETWEEN 0 AND {LAST_UNDATED} AND {condition}")
             values.append(value)
     for excludes in (False, True):
         for name in dict.fromkeys(each.name for each in wanted.filters if each.excludes == excludes):
