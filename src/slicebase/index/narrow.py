@@ -93,8 +93,14 @@ def _any_of(condition: str, number: int) -> str:
 
 
 def _patterns(values: Sequence[str], form: str) -> list[Any]:
-    """Returns values as patterns of GLOB, in which only `*` has a meaning."""
-    return [form.format(value.lower().replace("[", "[[]").replace("?", "[?]")) for value in values]
+    """Returns values as patterns of GLOB, in which only `*` has a meaning; `lower` of SQLite knows ASCII only."""
+    return [form.format("".join(_letter(each) for each in value)) for value in values]
+
+
+def _letter(letter: str) -> str:
+    if letter.isascii():
+        return f"[{letter}]" if letter in "[?" else letter.lower()
+    return f"[{''.join(dict.fromkeys(each for each in (letter, letter.lower(), letter.upper()) if len(each) == 1))}]"
 
 
 _CONDITIONS: Final = {"role": _roles, "kind": _kinds, "tool": _tools, "file": _files}
