@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 import msgspec
 from msgspec import Meta, field
 
+from slicebase.core.times import known_time
 from slicebase.errors import SlicebaseError
 from slicebase.mcp.calls import Arguments, PageNumber, Result, ToolCall, ToolOutput, more_pages, page_of, quoted
 from slicebase.runs.event import EventDraft
@@ -149,7 +150,7 @@ def _list(call: ToolCall, page: int) -> ToolOutput:
         {
             "run": entry.id,
             "objective": entry.subject,
-            "updated": entry.tally.updated,
+            "updated": known_time(entry.tally.updated),
             "stopped": entry.stopped,
         }
         for entry in shown
