@@ -315,6 +315,15 @@ def test_case_does_not_count_in_names_of_tools_and_files(stored: str) -> None:
         assert not index.search(query, TurnFilters(query.filters), lambda _: "", ENOUGH).total
 
 
+@pytest.mark.parametrize("value", ["main.py", "App/main.py", r"app\main.py", r"C:\Me\App", "C:/me", r"me\*.py"])
+def test_a_file_of_windows_is_found_by_the_end_of_its_path_and_by_its_folders(value: str) -> None:
+    with TurnIndex() as index:
+        call = CallMade("Edit", "c", (r"C:\Me\app\main.py",))
+        index.add([IndexedTurn("call", "s", 0, (), "calls it", "assistant", 0, [call])])
+        query = read(f"file:{value}")
+        assert index.search(query, TurnFilters(query.filters), lambda _: "", ENOUGH).total == 1
+
+
 @pytest.mark.parametrize("name", ["tool", "file"])
 def test_a_thousand_filters_are_alternatives(narrowed_index: TurnIndex, name: str) -> None:
     query = read(" ".join(f"{name}:none{at}" for at in range(1_000)))
