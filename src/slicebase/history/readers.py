@@ -5,6 +5,7 @@ result is the same, in the same order. What a process does not finish, whatever 
 at which it stopped: an error that a file causes is raised here.
 """
 
+import os
 import pickle
 import struct
 import sys
@@ -77,7 +78,13 @@ def _read_here(each: Recognised, options: Options, progress: FileProgress) -> It
             yield chunk
 
     file = each.input.file if not each.input.member else None
-    return read_source(ImportSource(name, chunks(), file is not None and _is_growing(file)), each.format, options)
+    return read_source(_source(name, chunks(), file), each.format, options)
+
+
+def _source(name: str, chunks: Iterator[bytes], file: Path | None) -> ImportSource:
+    if file is None:
+        return ImportSource(name, chunks)
+    return ImportSource(name, chunks, _is_growing(file), os.path.dirname(os.path.realpath(file)))
 
 
 def _is_growing(path: Path) -> bool:
@@ -195,7 +202,7 @@ def _frames(name: str, path: Path, known: Format, options: Options) -> Iterator[
             read += len(chunk)
             yield chunk
 
-    for batch in read_source(ImportSource(name, chunks(), _is_growing(path)), known, options):
+    for batch in read_source(_source(name, chunks(), path), known, options):
         yield read, msgspec.msgpack.encode(batch)
         read = 0
     yield read, None
