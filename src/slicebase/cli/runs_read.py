@@ -187,4 +187,5 @@ def list_(ctx: click.Context, as_json: bool) -> None:
         name = short[f"run:{row['run']}"].removeprefix("run:")
         state = row["stopped"] or "running"
         words = printable(" ".join(str(row["objective"] or f"({row['problem']})").split())[:60])
-        print_text(f"{name}  {row['updated'] or 'undated'}  {row['events']} events, {row['snapshots']} snapshots  {state}  {words}")
+        counts = f"{row['events']} events, {row['snapshots']} snapshots"
+        print_text(f"{name}  {row['updated'] or 'undated'}  {counts}  {state}  {words}")
