@@ -29,6 +29,8 @@ SHELLS: Final = frozenset(
 REPORTERS: Final = frozenset({"task", "agent", "taskoutput", "agentoutput", "spawn_agent", "wait_agent"})
 PLANNERS: Final = frozenset({"exitplanmode", "exit_plan_mode"})
 ASKERS: Final = frozenset({"askuserquestion", "ask_user"})
+# Tools by whose call an agent ends its work.
+FINISHERS: Final = frozenset({"submit", "finish", "exit", "attempt_completion", "complete_task", "task_complete"})
 # Tools that write a complete list of tasks: the key of the list, and the key of the text of an entry.
 TODO_LISTS: Final[Mapping[str, tuple[str, str]]] = {
     "todowrite": ("todos", "content"),

@@ -18,7 +18,6 @@ from slicebase.runs.event import Event, EventDraft, draft_of
 from slicebase.runs.gate import DEFAULT_THRESHOLDS, Thresholds
 from slicebase.runs.items import Items, free_id, logged_item
 from slicebase.runs.narrative import Narrative, narrate
-from slicebase.runs.projection import StepAt, project, terms_of
 from slicebase.runs.records import (
     DEFAULT_PROVENANCE_MODE,
     ClaimLogged,
@@ -29,6 +28,7 @@ from slicebase.runs.records import (
     Pointer,
     QuestionLogged,
     RunStarted,
+    StepAt,
     StopReason,
 )
 from slicebase.runs.snapshot import from_bytes, to_bytes
@@ -37,7 +37,7 @@ from slicebase.runs.status import RunEntry, RunStatus, RunTally, measure, status
 from slicebase.truth.runs import NO_BLOBS, Logged, StoredRuns
 from slicebase.verbs.evidence import ChunkTexts, Cites, cited
 from slicebase.verbs.names import claim_id, completes
-from slicebase.verbs.narrate import bind, keep_narrative, last_narrated, new_drafts, run_of, steps_of
+from slicebase.verbs.narrate import bind, keep_narrative, last_narrated
 from slicebase.verbs.parts import Parts
 from slicebase.workspace.doors import door
 from slicebase.workspace.surroundings import at_once, one_thread_at_a_time
@@ -122,25 +122,29 @@ class Runs:
         done: DoneDefinition | None = None,
         step_at: StepAt | None = None,
         compact: Compact = False,
-        open_end: bool = False,
     ) -> Logged:
         """Projects a stored conversation as a run; to an existing run it adds what is new in the conversation.
 
-        By default a step is a call in a trajectory, and a prompt elsewhere. `open_end` is for a conversation that
-        continues: what its next turns may still change is left for the next call.
+        By default a step is a call in a trajectory, and a prompt elsewhere.
         """
+        from slicebase.context.handover import handover
+        from slicebase.context.projection import project, terms_of  # start-up counts: other verbs need no transcript
+        from slicebase.verbs.session_runs import new_drafts, run_of, steps_of
+
         truth = self._parts.truth
         name, now, acts = run_id or run_of(session), self._now, self._stored.log.acts()
         turns = Paths(truth).to_leaf(session, leaf)
         terms = terms_of(turns, objective, done)
         steps = step_at or steps_of(truth.turns.session(session).format)
-        drafts = project(turns, started=terms, evidence=truth.ledger, step_at=steps, open_end=open_end)
+        projected = project(turns, started=terms, evidence=truth.ledger, step_at=steps)
+        found = handover(turns)
         try:
-            self._stored.begin(name, self._stored.unpurged(session, acts, drafts[:1]), now)
+            self._stored.begin(name, self._stored.unpurged(session, acts, projected.drafts[:1]), now)
         except SlicebaseError as error:
             if error.code != "run-exists":
                 raise
-        new = self._stored.unpurged(session, acts, new_drafts(self._stored, name, drafts))
+        drafts = new_drafts(self._stored.events(name), name, projected, found, truth.ledger)
+        new = self._stored.unpurged(session, acts, drafts)
         return self._stored.append(name, new, now, self._thresholds(compact))
 
     @door(names="run_id session", left="path leaf")

@@ -1,0 +1,236 @@
+"""What an agent needs to continue a conversation, as the claims and open questions of its run (ruling 55).
+
+It is what `tt lost` looks for (`lost_follow.items`): standing instructions, decisions, findings, artefacts, and commands
+that tested or built and worked; and the files that were written or read last, with their state. Each is a claim of a
+`kind`, a candidate, with its words as evidence. An open task and a prompt without an answer are questions. What is over
+(done, resolved, revised, rejected …) is neither. The most needed of each kind comes first.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, NamedTuple
+
+from slicebase.context.lost_follow import items
+from slicebase.context.lost_items import TranscriptItem, placed_parts
+from slicebase.context.lost_phrases import is_narration
+from slicebase.context.lost_requests import Exchange, exchanges
+from slicebase.context.lost_speech import REFUSED
+from slicebase.context.lost_tools import FINISHERS, PATHS, READERS, HowChanged, argument, file_changes, tool_name
+from slicebase.context.lost_words import sentences
+from slicebase.context.outcomes import outcome
+from slicebase.core.hashing import canonical, digest_of
+from slicebase.graph.turn import Part, Turn, part_text
+from slicebase.runs.evidence import Chunk, Evidence, cite
+from slicebase.runs.records import Span
+
+HANDOVER_RULES: Final = "handover/1"
+
+_STANDS: Final = frozenset({"standing", "open"})
+_STATEMENT: Final = 500  # characters
+_QUESTION: Final = 400
+_CITED: Final = 500  # characters of a call that is cited as a whole
+_MOST_READ: Final = 12  # files that were only read
+_ID_DIGITS: Final = 12
+
+
+class HandoverClaim(NamedTuple):
+    """Something that a conversation says or did: its kind, its words, and the evidence for them."""
+
+    claim_id: str
+    kind: str
+    statement: str
+    evidence: Evidence
+
+
+class HandoverQuestion(NamedTuple):
+    """A task or a prompt that is open, with the turn that it stands in."""
+
+    text: str
+    turn: str
+
+
+class Handover(NamedTuple):
+    """What an agent needs to continue a conversation."""
+
+    claims: list[HandoverClaim]
+    questions: list[HandoverQuestion]
+
+
+def handover(turns: Sequence[Turn]) -> Handover:
+    """Returns what an agent needs to continue after these turns, which are given in order."""
+    found = items(turns)
+    last = next(reversed(exchanges(turns)), None)
+    waiting = last if last and not _is_answered(last, turns) else None
+    texts = _TurnTexts(turns)
+    claims: dict[str, HandoverClaim] = {}
+    newest_first = sorted(found, key=lambda item: (-item.order, item.start))
+    said = [item for item in newest_first if item.state in _STANDS and _is_claim(item)]
+    for kind, words, name, place in (*_said(said), *_refused(turns), *_files(turns)):
+        claim_id = f"{kind}-{digest_of([kind, name]).removeprefix('sha256:')[:_ID_DIGITS]}"
+        evidence = texts.cite(place)
+        if evidence is not None and claim_id not in claims:
+            claims[claim_id] = HandoverClaim(claim_id, kind, _cut(words, _STATEMENT), evidence)
+    return Handover(list(claims.values()), list(_questions(found, waiting, turns)))
+
+
+class _Words(NamedTuple):
+    """Words in a turn, and their span in its readable text."""
+
+    turn: str
+    words: str
+    start: int
+    end: int
+
+
+_Found = tuple[str, str, str, _Words]  # kind, statement, what it is known by, where it stands
+
+
+def _is_claim(item: TranscriptItem) -> bool:
+    if item.kind == "instruction":
+        return item.mark == "rule"
+    if item.kind == "command":
+        return item.state == "standing" and item.result is not None
+    if item.kind == "artefact":
+        return item.mark != "file"  # files are claims with their state
+    return item.kind in ("decision", "finding")
+
+
+def _said(found: Iterable[TranscriptItem]) -> Iterator[_Found]:
+    for item in found:
+        name = " ".join(item.quotes) if item.quotes else " ".join(item.text.lower().split())
+        yield item.kind, item.text, name, _Words(item.turn, item.text, item.start, item.end)
+
+
+def _refused(turns: Sequence[Turn]) -> Iterator[_Found]:
+    """Yields the calls that the user refused and that were not made since, the newest first.
+
+    A reason that the user gave is an instruction of its own.
+    """
+    calls: dict[str | None, tuple[Part, Turn]] = {}
+    refused: dict[str, _Found] = {}
+    for turn in turns:
+        for part in turn.parts:
+            if part.type == "tool_call":
+                calls[part.call_id] = part, turn
+            elif part.type == "tool_result" and part.call_id in calls:
+                call, caller = calls[part.call_id]
+                found = outcome(call, part)
+                key = str(sorted(found.needs) or found.call)
+                refused.pop(key, None)
+                if found.ended == "refused" and REFUSED.search(part.text or ""):
+                    words = f"The user refused {found.where}"
+                    refused[key] = "instruction", words, key, _Words(caller.id, found.where.partition(": ")[2], 0, 0)
+    yield from reversed(refused.values())
+
+
+class _FileState(NamedTuple):
+    how: HowChanged | str
+    times: int
+    at: _Words
+
+
+def _files(turns: Sequence[Turn]) -> Iterator[_Found]:
+    """Yields the files that were written, and some that were read, the last one first."""
+    failed = {part.call_id for turn in turns for part in turn.parts if part.type == "tool_result" and part.error}
+    files: dict[str, _FileState] = {}
+    for turn in turns:
+        for part, _, place in placed_parts(turn):
+            if part.type != "tool_call" or part.call_id in failed:
+                continue
+            changes = [(change.path, str(change.how)) for change in file_changes(part)]
+            if not changes and tool_name(part) in READERS and (path := argument(part, PATHS)):
+                changes = [(path, "read")]
+            for path, how in changes:
+                before = files.pop(path, None)
+                at = _Words(turn.id, path, place, place)
+                files[path] = _after(before, how, at)
+    read = 0
+    for path, state in reversed(files.items()):
+        read += state.how == "read"
+        if state.how != "read" or read <= _MOST_READ:
+            times = f", {state.times} times" if state.times > 1 else ""
+            yield "file", f"{path} ({state.how}{times})", path, state.at
+
+
+def _after(before: _FileState | None, how: str, at: _Words) -> _FileState:
+    if before is None or before.how in ("read", "removed") or how == "removed":
+        return _FileState(how, 1, at)
+    if how == "read":
+        return before._replace(at=at)
+    return _FileState(before.how, before.times + 1, at)
+
+
+# Open questions
+
+
+def _is_answered(last: Exchange, turns: Sequence[Turn]) -> bool:
+    """Returns whether the last exchange ended with an answer, or with a call that ends the work."""
+    if last.is_interrupted:
+        return False
+    if last.is_answered:
+        told = [each.text for each in sentences(last.answer)]
+        return bool(told) and not is_narration(told[-1])
+    calls = (part for turn in reversed(turns) for part in reversed(turn.parts) if part.type == "tool_call")
+    return any(tool_name(part) in FINISHERS for part in [*calls][:1])
+
+
+def _questions(
+    found: Iterable[TranscriptItem], waiting: Exchange | None, turns: Sequence[Turn]
+) -> Iterator[HandoverQuestion]:
+    if waiting is not None:
+        turn = turns[waiting.order]
+        mark = "interrupted, " if waiting.is_interrupted else ""
+        words = _cut(" ".join(waiting.prompt.split()), _QUESTION)
+        yield HandoverQuestion(f"prompt: {words} ({mark}turn:{turn.id})", turn.id)
+    seen: set[str] = set()
+    for item in found:
+        is_task = item.kind == "task" and item.state == "open"
+        stopped = item.kind == "instruction" and item.state == "interrupted" and item.mark != "told"
+        if (is_task or stopped) and not (waiting and item.order == waiting.order):
+            words = _cut(" ".join(item.text.split()), _QUESTION)
+            if words.lower() not in seen:
+                seen.add(words.lower())
+                yield HandoverQuestion(f"task: {words} (turn:{item.turn})", item.turn)
+
+
+# Evidence
+
+
+class _TurnTexts:
+    """The texts of turns, in which words are cited (ruling 36)."""
+
+    def __init__(self, turns: Iterable[Turn]) -> None:
+        self._turns = {turn.id: turn for turn in turns}
+        self._chunks: dict[str, tuple[Chunk, list[tuple[Part, str, int, int]]]] = {}
+
+    def cite(self, at: _Words) -> Evidence | None:
+        """Returns the evidence for words of a turn. In a call they stand as JSON; else the call is cited."""
+        if at.turn not in self._chunks:
+            self._chunks[at.turn] = self._read(self._turns[at.turn])
+        chunk, parts = self._chunks[at.turn]
+        for part, text, place, readable in reversed(parts):
+            if readable > at.start:
+                continue
+            if part.type == "tool_call":
+                quoted = canonical(at.words).decode()[1:-1]
+                start = text.find(quoted)
+                span = (start, start + len(quoted)) if start >= 0 and quoted else (0, min(len(text), _CITED))
+            else:
+                span = (at.start - readable, at.end - readable)
+            start, end = (place + min(max(0, offset), len(text)) for offset in span)
+            return cite(chunk, span=Span(start=start, end=end)) if start < end else None
+        return None
+
+    @staticmethod
+    def _read(turn: Turn) -> tuple[Chunk, list[tuple[Part, str, int, int]]]:
+        """Returns a turn as a chunk; and its parts with their texts, and where they begin in it and for readers."""
+        parts, place = [], 0
+        for part, _, readable in placed_parts(turn):
+            if text := part_text(part):
+                parts.append((part, text, place, readable))
+                place += len(text) + 2
+        whole = "\n\n".join(text for _, text, _, _ in parts)
+        return Chunk(f"session:{turn.session}", f"turn:{turn.id}", whole), parts
+
+
+def _cut(text: str, length: int) -> str:
+    return text if len(text) <= length else text[: length - 1].rstrip() + "…"

@@ -1,0 +1,250 @@
+"""The sections of a narrative, in the order that the specification suggests: what each says, the most needed first."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import NamedTuple, TypeVar
+
+from msgspec import UNSET
+
+from slicebase.core.hashing import canonical
+from slicebase.runs.narrative_page import Lines, Listing, Page, Section, clipped, code, inline
+from slicebase.runs.records import Claim, Conflict, DoneDefinition, Failure
+from slicebase.runs.state import Json
+
+MOST_ACTIONS = 3
+NOTHING_OPEN = "Continue towards the done definition."
+_MOST_NAMED = 5
+
+
+class _Sort(NamedTuple):
+    """A sort of items: their names, their share of a narrative, and the title of their list."""
+
+    one: str
+    many: str
+    share: float
+    title: str = ""
+
+
+# In the order in which they get what is left of the room.
+_SORTS: Mapping[str, _Sort] = {
+    "instruction": _Sort("constraint", "constraints", 0.15, "Constraints, as they were said"),
+    "question": _Sort("open question", "open questions", 0.15),
+    "failure": _Sort("open failure", "open failures", 0.1),
+    "conflict": _Sort("conflict", "conflicts", 0.15),
+    "verified": _Sort("verified claim", "verified claims", 0.25),
+    "other": _Sort("other claim", "other claims", 0.1),
+    "file": _Sort("file", "files", 0.15, "Files, not verified"),
+    "command": _Sort("command", "commands", 0.1, "Commands that worked, not verified"),
+    "decision": _Sort("decision", "decisions", 0.1, "Decisions, not verified"),
+    "finding": _Sort("finding", "findings", 0.25, "Findings, not verified"),
+    "artefact": _Sort("artefact", "artefacts", 0.04, "Artefacts, not verified"),
+    "manifest": _Sort("manifest", "manifests", 0.05),
+}
+_KINDS = ("file", "command", "decision", "finding", "artefact")  # of claims in the section on what is not known
+
+_Item = TypeVar("_Item", Claim, Conflict, Failure)
+
+
+def _objective(page: Page) -> Section:
+    snapshot = page.snapshot
+    terms = [
+        f"- Budgets: {page.short(_budgets(snapshot.done_definition))}",
+        f"- Provenance mode: {page.short(inline(snapshot.provenance_mode))}",
+        f"- Policy: {page.short(inline(snapshot.policy_snapshot_ref or 'none'))}",
+    ]
+    lines = [*page.quoted(snapshot.objective, 0.15), ""]
+    lines += [] if page.is_small else [*page.quoted(f"Done when: {_done(snapshot.done_definition)}", 0.06), "", *terms]
+    return lines, [_listing("instruction", _said(page, "instruction"))]
+
+
+def _done(done: DoneDefinition) -> str:
+    terms: Json = done if isinstance(done, str) else {name: done[name] for name in done if name != "budgets"}
+    if isinstance(terms, dict):
+        terms = terms["text"] if terms.keys() == {"text"} else canonical(terms).decode()
+    return str(terms)
+
+
+def _budgets(done: DoneDefinition) -> str:
+    budgets = done.get("budgets") if isinstance(done, dict) else None
+    known = sorted(budgets.items()) if isinstance(budgets, dict) else []
+    return inline(", ".join(f"{name} {value}" for name, value in known)) or "none"
+
+
+def _changes(page: Page) -> Section:
+    snapshot = page.snapshot
+    counts, state, coverage = snapshot.counts, snapshot.state, snapshot.state.source_coverage
+    sequence = snapshot.sequence
+    if page.is_small:
+        return [], []
+    return [
+        f"- {counts.counted_events_since_last_compaction} counted events in {counts.steps_since_last_compaction} steps.",
+        f"- Claims: {_delta(((item.claim_id, item) for item in state.claims), sequence)}",
+        f"- Conflicts: {_delta(((item.conflict_id, item) for item in state.conflicts), sequence)}",
+        f"- Failures: {_delta(((item.failure_id, item) for item in state.failures), sequence)}",
+        f"- Sources seen: {len(coverage.source_ids_seen)}; chunks seen: {len(coverage.chunk_ids_seen)}, "
+        f"cited: {len(coverage.chunk_ids_cited)}.",
+    ], []
+
+
+def _delta(items: Iterable[tuple[str, Claim | Conflict | Failure]], sequence: int) -> str:
+    """Returns how many items there are, which are new in this snapshot, and which have changed since the last one."""
+    listed = list(items)
+    fresh = [(name, item) for name, item in listed if item.changed == sequence]
+    new = _names([(name, item) for name, item in fresh if item.since == sequence])
+    changed = _names([(name, item) for name, item in fresh if item.since != sequence])
+    return f"{len(listed)}; new: {new}; changed: {changed}."
+
+
+def _names(items: Sequence[tuple[str, Claim | Conflict | Failure]]) -> str:
+    """Returns the names of a few items, and how many more there are; of what a transcript says, only how many."""
+    named = [f"{clipped(inline(name), 40)} ({item.status})" for name, item in items if not _kind(item)]
+    others = len(items) - min(len(named), _MOST_NAMED)
+    shown = [*named[:_MOST_NAMED], *([f"{others} more" if named else str(others)] if others else [])]
+    return ", ".join(shown) or "none"
+
+
+def _verified(page: Page) -> Section:
+    found = _newest(each for each in page.snapshot.state.claims if each.status == "verified")
+    entries = [
+        [_named(page, each.claim_id, each.statement), *page.pointers(each.evidence_refs, "evidence")] for each in found
+    ]
+    return [], [_listing("verified", entries)]
+
+
+def _named(page: Page, name: str, words: str, mark: str = "") -> str:
+    return f"- {mark}**{clipped(inline(name), 80)}** {page.words(words)}"
+
+
+def _conflicts(page: Page) -> Section:
+    found = page.snapshot.state.conflicts
+    entries = [
+        [
+            f"- **{clipped(inline(each.conflict_id), 80)}** ({each.status}) {page.words(each.description)}",
+            *page.pointers(each.side_a_refs, "side a"),
+            *page.pointers(each.side_b_refs, "side b"),
+        ]
+        for each in sorted(found, key=lambda each: each.status != "open")
+    ]
+    return [], [_listing("conflict", entries)]
+
+
+def _failures(page: Page) -> Section:
+    found = page.snapshot.state.failures
+    entries = [
+        [f"- **{clipped(inline(each.failure_id), 80)}** {_failure_text(page, each)}"]
+        for each in _newest(with_status(found, "open"))
+    ]
+    resolved = len(found) - len(entries)
+    lines = [f"- {resolved} resolved: {page.more}"] if resolved else []
+    return lines, [_listing("failure", entries)]
+
+
+def _unknowns(page: Page) -> Section:
+    state = page.snapshot.state
+    asked = ([f"- {page.words(_asked(each))}"] for each in sorted(state.open_questions, key=_urgency))
+    plain = [each for each in state.claims if each.status == "candidate" and _kind(each) not in _SORTS]
+    others = (
+        [_named(page, each.claim_id, each.statement, "Not verified: "), *page.pointers(each.evidence_refs, "evidence")]
+        for each in _newest(plain)
+    )
+    said = [_listing(kind, _said(page, kind)) for kind in _KINDS]
+    return [], [_listing("question", asked), _listing("other", others), *said]
+
+
+def _listing(name: str, entries: Iterable[Iterable[str]]) -> Listing:
+    sort = _SORTS[name]
+    return Listing((sort.one, sort.many), entries, sort.share, list(_SORTS).index(name), sort.title)
+
+
+def _said(page: Page, kind: str) -> Iterator[list[str]]:
+    """Yields the candidates of a kind: those that changed last first, then in the order in which they were logged."""
+    found = [each for each in page.snapshot.state.claims if _kind(each) == kind and each.status == "candidate"]
+    for each in sorted(found, key=lambda each: -each.changed):
+        yield [f"- {page.words(each.statement)}{page.at(each.evidence_refs)}"]
+
+
+def _next_actions(page: Page) -> Section:
+    actions = list(islice(_actions(page), MOST_ACTIONS)) or [NOTHING_OPEN]
+    return [f"{number}. {action}" for number, action in enumerate(actions, 1)], []
+
+
+def _actions(page: Page) -> Lines:
+    """Yields an action for the prompt without an answer, then for each task, conflict, question and failure.
+
+    The oldest of each sort comes first (ruling 56).
+    """
+    state = page.snapshot.state
+    asked = sorted(state.open_questions, key=_urgency)
+    urgent = [each for each in asked if _urgency(each) < _PLAIN]
+    yield from (page.words(_asked(each)) for each in urgent)
+    for conflict in with_status(state.conflicts, "open"):
+        name = clipped(inline(conflict.conflict_id), 80)
+        yield f"Resolve the conflict {name}: {page.words(conflict.description)}{page.at(conflict.side_a_refs)}"
+    yield from (page.words(f"Answer: {each}") for each in asked[len(urgent) :])
+    for failure in with_status(state.failures, "open"):
+        yield f"Mend the failure {clipped(inline(failure.failure_id), 80)}: {_failure_text(page, failure)}"
+
+
+def _manifests(page: Page) -> Section:
+    diagnostics = page.snapshot.retrieval_diagnostics
+    if page.is_small:
+        return [], []
+    lines = []
+    if diagnostics.manifests:
+        sums = sorted(diagnostics.excluded_by_reason.items())
+        reasons = page.short(", ".join(f"{inline(name)} {n}" for name, n in sums))
+        lines = [
+            f"- Of {diagnostics.candidates} candidates {diagnostics.selected} were selected and "
+            f"{diagnostics.excluded} left out ({reasons or 'no reasons'}).",
+            f"- Filters: {', '.join(code(clipped(name, 40)) for name in diagnostics.filters[:5]) or 'none'}.",
+        ]
+    named = ([f"- {code(clipped(each, 80))}"] for each in reversed(page.snapshot.latest_context_manifest_ids))
+    return lines, [_listing("manifest", named)]
+
+
+SECTIONS: Mapping[str, Callable[[Page], Section]] = {
+    "Objective, budgets and provenance mode": _objective,
+    "What changed since the last snapshot": _changes,
+    "Verified claims": _verified,
+    "Conflicts": _conflicts,
+    "Failures": _failures,
+    "Open questions and unknowns": _unknowns,
+    "Next actions": _next_actions,
+    "Manifests": _manifests,
+}
+
+
+# Items
+
+_PLAIN = 2
+
+
+def _urgency(question: str) -> int:
+    return 0 if question.startswith("prompt: ") else 1 if question.startswith("task: ") else _PLAIN
+
+
+_ASKED = ("Answer the prompt", "Do the task", "Question")
+
+
+def _asked(question: str) -> str:
+    """Returns an open question as a line: a prompt without an answer and a task say what they are (ruling 55)."""
+    urgency = _urgency(question)
+    words = question if urgency == _PLAIN else question.partition(": ")[2]
+    return f"{_ASKED[urgency]}: {words}"
+
+
+def _kind(item: Claim | Conflict | Failure) -> str | None:
+    kind = item.kind if isinstance(item, Claim) else UNSET
+    return kind if isinstance(kind, str) else None
+
+
+def _newest(items: Iterable[_Item]) -> list[_Item]:
+    return sorted(reversed(list(items)), key=lambda each: -each.changed)
+
+
+def _failure_text(page: Page, failure: Failure) -> str:
+    return f"{page.words(f'{failure.category} at {failure.where}', 0.5)}: {page.words(failure.why)}"
+
+
+def with_status(items: Iterable[_Item], status: str) -> list[_Item]:
+    return [item for item in items if item.status == status]
