@@ -178,7 +178,7 @@ def _prompt(turn: Turn) -> str:
 
 def narrative(memory: Slicebase, run_id: str, size: int) -> str:
     """Returns the narrative of a run in a number of tokens."""
-    return _beginning(memory.runs.narrative(run_id, write=False).body, size)
+    return memory.runs.narrative(run_id, write=False, tokens=size).body
 
 
 def _texts(memory: Slicebase, cut: Cut, run_id: str, size: int) -> Iterator[tuple[str, str]]:
@@ -221,7 +221,7 @@ def _of_cut(memory: Slicebase, cut: Cut, run_id: str) -> Iterator[Answer]:
     used = known.used(cut.after) - given
     if len(used) < LEAST_USED:
         return
-    memory.runs.from_session(cut.session, run_id, leaf=cut.before[-1].id, open_end=True)
+    memory.runs.from_session(cut.session, run_id, leaf=cut.before[-1].id)
     memory.runs.compact(run_id)
     came = CameNext(known, cut)
     for size in SIZES:

@@ -6,15 +6,16 @@ that tested or built and worked; and the files that were written or read last, w
 (done, resolved, revised, rejected …) is neither. The most needed of each kind comes first.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Final, NamedTuple
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 from slicebase.context.lost_follow import items
 from slicebase.context.lost_items import TranscriptItem, placed_parts
 from slicebase.context.lost_phrases import is_narration
 from slicebase.context.lost_requests import Exchange, exchanges
 from slicebase.context.lost_speech import REFUSED
-from slicebase.context.lost_tools import FINISHERS, PATHS, READERS, HowChanged, argument, file_changes, tool_name
+from slicebase.context.lost_tools import FINISHERS, PATHS, READERS, argument, file_changes, tool_name
 from slicebase.context.lost_words import sentences
 from slicebase.context.outcomes import outcome
 from slicebase.core.hashing import canonical, digest_of
@@ -26,8 +27,11 @@ HANDOVER_RULES: Final = "handover/1"
 
 _STANDS: Final = frozenset({"standing", "open"})
 _STATEMENT: Final = 500  # characters
-_QUESTION: Final = 400
+_QUESTION: Final = 300
+_STEP: Final = 200
 _CITED: Final = 500  # characters of a call that is cited as a whole
+_NEWEST: Final = 8  # turns in which an edit says what the work is about now
+_MOST_NAMES: Final = 5
 _MOST_READ: Final = 12  # files that were only read
 _ID_DIGITS: Final = 12
 
@@ -123,9 +127,10 @@ def _refused(turns: Sequence[Turn]) -> Iterator[_Found]:
 
 
 class _FileState(NamedTuple):
-    how: HowChanged | str
+    how: str  # created, changed, removed or read
     times: int
     at: _Words
+    names: tuple[str, ...] = ()  # in the lines that the last edit changed
 
 
 def _files(turns: Sequence[Turn]) -> Iterator[_Found]:
@@ -140,15 +145,16 @@ def _files(turns: Sequence[Turn]) -> Iterator[_Found]:
             if not changes and tool_name(part) in READERS and (path := argument(part, PATHS)):
                 changes = [(path, "read")]
             for path, how in changes:
-                before = files.pop(path, None)
                 at = _Words(turn.id, path, place, place)
-                files[path] = _after(before, how, at)
+                files[path] = _after(files.pop(path, None), how, at)._replace(names=_changed_names(part))
+    newest = {turn.id for turn in turns[-_NEWEST:]}
     read = 0
     for path, state in reversed(files.items()):
         read += state.how == "read"
         if state.how != "read" or read <= _MOST_READ:
-            times = f", {state.times} times" if state.times > 1 else ""
-            yield "file", f"{path} ({state.how}{times})", path, state.at
+            times = f" {state.times} times" if state.times > 1 else ""
+            last = f", last {', '.join(state.names)}" if state.names and state.at.turn in newest else ""
+            yield "file", f"{path} ({state.how}{times}{last})", path, state.at
 
 
 def _after(before: _FileState | None, how: str, at: _Words) -> _FileState:
@@ -157,6 +163,26 @@ def _after(before: _FileState | None, how: str, at: _Words) -> _FileState:
     if how == "read":
         return before._replace(at=at)
     return _FileState(before.how, before.times + 1, at)
+
+
+_NAME: Final = re.compile(r"\b(?=\w*[a-z0-9][A-Z]|\w*\w_\w|[A-Z]{2}\w*[a-z])[A-Za-z_]\w{3,}")
+
+
+def _changed_names(call: Part) -> tuple[str, ...]:
+    """Returns some names of code in the lines that an edit adds or removes."""
+    given = call.arguments if isinstance(call.arguments, dict) else {}
+    edits = given.get("edits") if isinstance(given.get("edits"), list) else [given]
+    found: dict[str, None] = {}
+    for edit in (each for each in edits or () if isinstance(each, dict)):
+        old, new = (_lines_of(edit, keys) for keys in (("old_string", "old_str"), ("new_string", "new_str")))
+        for line in [*(line for line in new if line not in old), *(line for line in old if line not in new)]:
+            found |= dict.fromkeys(_NAME.findall(line))
+    return tuple(found)[:_MOST_NAMES]
+
+
+def _lines_of(edit: Mapping[str, Any], keys: Iterable[str]) -> dict[str, None]:
+    texts = [text for key in keys if isinstance(text := edit.get(key), str)]
+    return {line.strip(): None for text in texts for line in text.splitlines()}
 
 
 # Open questions
@@ -180,7 +206,8 @@ def _questions(
         turn = turns[waiting.order]
         mark = "interrupted, " if waiting.is_interrupted else ""
         words = _cut(" ".join(waiting.prompt.split()), _QUESTION)
-        yield HandoverQuestion(f"prompt: {words} ({mark}turn:{turn.id})", turn.id)
+        step = _last_step(waiting)
+        yield HandoverQuestion(f"prompt: {words}{step} ({mark}turn:{turn.id})", turn.id)
     seen: set[str] = set()
     for item in found:
         is_task = item.kind == "task" and item.state == "open"
@@ -190,6 +217,13 @@ def _questions(
             if words.lower() not in seen:
                 seen.add(words.lower())
                 yield HandoverQuestion(f"task: {words} (turn:{item.turn})", item.turn)
+
+
+def _last_step(waiting: Exchange) -> str:
+    """Returns what the agent said last about a prompt that it has not answered: where it is, or what it does next."""
+    said = list(sentences(waiting.answer))
+    words = " ".join(waiting.answer[said[-1].start :].split()) if said else ""
+    return f" · last said: {_cut(words, _STEP)}" if words else ""
 
 
 # Evidence

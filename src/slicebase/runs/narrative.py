@@ -4,6 +4,7 @@ A narrative is a slice file that is derived from the snapshot. Text from the log
 quoted, so that it cannot become a heading, a list item or a link. The same snapshot always gives the same bytes.
 """
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from slicebase.core.hashing import LARGEST_INTEGER
@@ -11,14 +12,14 @@ from slicebase.core.ids import ULID_RANDOM_BYTES, ulid
 from slicebase.core.times import from_text
 from slicebase.errors import SlicebaseError
 from slicebase.runs.narrative_page import Page, short_text
-from slicebase.runs.narrative_sections import SECTIONS, with_status
-from slicebase.runs.records import Snapshot
+from slicebase.runs.narrative_sections import SECTIONS
+from slicebase.runs.records import Claim, Conflict, Failure, Snapshot
 from slicebase.runs.snapshot import snapshot_digest, typed
 from slicebase.runs.state import Json
 
-TOKENS = 4000  # the size of a stored narrative, which is part of the name of its renderer (ruling 56)
-RENDERER = f"narrative/2, {TOKENS} tokens"
-LEAST_TOKENS = 250
+NARRATIVE_TOKENS = 4000  # the size of a stored narrative, which is part of the name of its renderer (ruling 56)
+NARRATIVE_RENDERER = f"narrative/2, {NARRATIVE_TOKENS} tokens"
+LEAST_NARRATIVE = 250
 _TITLE_LENGTH = 60
 
 
@@ -52,8 +53,10 @@ class Narrative(NamedTuple):
         return f"Narrative(id={self.id!r}, title={self.title!r}, is_new={self.is_new})"
 
 
-def narrate(snapshot: dict[str, Json], previous: dict[str, Json] | None = None) -> Narrative:
-    """Returns the narrative of a snapshot that passed.
+def narrate(
+    snapshot: dict[str, Json], previous: dict[str, Json] | None = None, size: int = NARRATIVE_TOKENS
+) -> Narrative:
+    """Returns the narrative of a snapshot that passed, in a number of tokens.
 
     It supersedes the narrative of `previous`, the last snapshot that has one.
     """
@@ -63,15 +66,19 @@ def narrate(snapshot: dict[str, Json], previous: dict[str, Json] | None = None) 
         file_id=file_id(snapshot),
         title=f"Run {read.run_id}, snapshot {read.sequence}: {short_text(read.objective, _TITLE_LENGTH)}",
         summary=(
-            f"{len(with_status(state.claims, 'verified'))} verified claims, {len(with_status(state.conflicts, 'open'))} open conflicts, "
-            f"{len(state.open_questions)} open questions, {len(with_status(state.failures, 'open'))} open failures."
+            f"{_count(state.claims, 'verified')} verified claims, {_count(state.conflicts, 'open')} open conflicts, "
+            f"{len(state.open_questions)} open questions, {_count(state.failures, 'open')} open failures."
         ),
         derived_from=read.snapshot_id,
         derived_hash=snapshot_digest(snapshot),
         updated_at=read.created_at,
         supersedes=file_id(previous) if previous is not None else None,
-        body=render(read),
+        body=render(read, size),
     )
+
+
+def _count(items: Iterable[Claim | Conflict | Failure], status: str) -> int:
+    return sum(item.status == status for item in items)
 
 
 def file_id(snapshot: dict[str, Json]) -> str:
@@ -80,7 +87,7 @@ def file_id(snapshot: dict[str, Json]) -> str:
     return ulid(from_text(snapshot["created_at"]), bytes.fromhex(digits)[:ULID_RANDOM_BYTES])
 
 
-def render(snapshot: Snapshot, size: int = TOKENS) -> str:
+def render(snapshot: Snapshot, size: int = NARRATIVE_TOKENS) -> str:
     """Returns the Markdown of a narrative of at most so many tokens.
 
     Objective, constraints, next actions and open questions have their place in every size; of everything else, what is
@@ -94,6 +101,6 @@ def render(snapshot: Snapshot, size: int = TOKENS) -> str:
 
 def check_size(size: int) -> None:
     """Raises `bad-budget` if no narrative can have this size."""
-    if not LEAST_TOKENS <= size <= LARGEST_INTEGER:
-        hint = f"give a number from {LEAST_TOKENS} to {LARGEST_INTEGER}"
+    if not LEAST_NARRATIVE <= size <= LARGEST_INTEGER:
+        hint = f"give a number from {LEAST_NARRATIVE} to {LARGEST_INTEGER}"
         raise SlicebaseError("bad-budget", f"a narrative of {size} tokens cannot be made", hint=hint)

@@ -6,12 +6,15 @@ link. All sizes are in bytes, so that a page never has more tokens than it may (
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from math import inf
+from typing import NamedTuple
 
 from slicebase.runs.records import Pointer, Snapshot
 
 _SMALL = 700  # tokens, below which a narrative has only what is needed to go on
 _BYTES = 3  # of a token
 _LEAST_LINE = 40
+_LAST_SEEN = 6  # chunks: what was said there is what the work is about now
 _MOST_POINTERS = 3
 _SHORT_TURN = len("turn:") + 8
 _TURN = re.compile(r"turn:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -20,19 +23,31 @@ _LAST_REFERENCE = re.compile(r" \([^()]*turn:[^()]*\)\Z")
 Lines = Iterator[str]
 
 
+class Sort(NamedTuple):
+    """A sort of items: their names, their share of a narrative, the title of their list, and how many are shown."""
+
+    one: str
+    many: str
+    share: float  # of the size, before what is left of it is divided again
+    title: str = ""
+    most: float = inf  # in 1,000 tokens
+
+
 class Listing:
     """Items of one sort, the most needed first, each as its lines."""
 
-    def __init__(
-        self, names: tuple[str, str], entries: Iterable[Iterable[str]], share: float, need: int, title: str = ""
-    ) -> None:
-        self.names = names
+    def __init__(self, sort: Sort, need: int, size: int, entries: Iterable[Iterable[str]]) -> None:
+        self.sort = sort
         self.need = need  # its place among the lists that get what is left of the room
         self.entries = [list(lines) for lines in entries]
-        self.share = share  # of the size, before what is left is divided again
-        self.title = [f"### {title}"] if title else []
+        self.most = max(1, min(len(self.entries), sort.most * size / 1000))
+        self.title = [f"### {sort.title}"] if sort.title else []
         self.taken = 0
         self.used = 0
+
+    def may_take(self, room: int) -> bool:
+        """Returns whether there is another item that is shown and fits."""
+        return self.taken < min(self.most, len(self.entries)) and self.cost() <= room
 
     def cost(self) -> int:
         """Returns the bytes of the next item."""
@@ -44,7 +59,7 @@ class Listing:
 
     def left(self) -> str:
         count = len(self.entries) - self.taken
-        return f"{count} {self.names[count != 1]}" if count else ""
+        return f"{count} {self.sort.one if count == 1 else self.sort.many}" if count else ""
 
     def lines(self) -> Lines:
         if self.taken:
@@ -56,10 +71,14 @@ class Page:
 
     def __init__(self, snapshot: Snapshot, size: int, sections: Mapping[str, "Callable[[Page], Section]"]) -> None:
         self.snapshot = snapshot
+        self.size = size
         self.room = size * _BYTES
         self.line = max(80, min(400, self.room // 12))  # bytes of one line
         self.is_small = size < _SMALL
-        self.turns = _short_turns(snapshot.state.source_coverage.chunk_ids_seen)
+        seen = snapshot.state.source_coverage.chunk_ids_seen
+        self.turns = _short_turns(seen)
+        self.places = {chunk: place for place, chunk in enumerate(seen)}
+        self.last_seen = frozenset(seen[-_LAST_SEEN:])
         self.more = f"`tt run snapshot {snapshot.snapshot_id[:11]}`"
         self.sections = {heading: section(self) for heading, section in sections.items()}
 
@@ -68,14 +87,13 @@ class Page:
         room = self.room - size_of(self._lines())
         listings = [each for _, listings in self.sections.values() for each in listings]
         listings.sort(key=lambda each: each.need)
-        for is_shared in (True, False):
-            for listing in listings:
-                while listing.taken < len(listing.entries):
-                    cost = listing.cost()
-                    if cost > room or (is_shared and listing.taken and listing.used + cost > listing.share * self.room):
-                        break
-                    listing.take()
-                    room -= cost
+        for shared in (True, False):
+            for each in listings:
+                while each.may_take(room) and not (
+                    shared and each.taken and each.used + each.cost() > each.sort.share * self.room
+                ):
+                    room -= each.cost()
+                    each.take()
 
     def text(self) -> str:
         return "\n".join(self._lines()) + "\n"
@@ -121,6 +139,10 @@ class Page:
             yield f"  - {label}: {code(clipped(pointer.evidence_id, 80))} {place}"
         if len(pointers) > _MOST_POINTERS:
             yield f"  - {label}: {len(pointers) - _MOST_POINTERS} more: {self.more}"
+
+    def place(self, pointers: Sequence[Pointer]) -> int:
+        """Returns the place of the last chunk that a claim cites among those that were seen."""
+        return max((self.places.get(each.chunk_id, -1) for each in pointers), default=-1)
 
     def at(self, pointers: Sequence[Pointer]) -> str:
         """Returns where the words of a claim are, in short."""

@@ -1,13 +1,14 @@
 """The sections of a narrative, in the order that the specification suggests: what each says, the most needed first."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from msgspec import UNSET
 
 from slicebase.core.hashing import canonical
-from slicebase.runs.narrative_page import Lines, Listing, Page, Section, clipped, code, inline
+from slicebase.runs.narrative_page import Lines, Listing, Page, Section, Sort, clipped, code, inline
 from slicebase.runs.records import Claim, Conflict, DoneDefinition, Failure
 from slicebase.runs.state import Json
 
@@ -15,32 +16,24 @@ MOST_ACTIONS = 3
 NOTHING_OPEN = "Continue towards the done definition."
 _MOST_NAMED = 5
 
-
-class _Sort(NamedTuple):
-    """A sort of items: their names, their share of a narrative, and the title of their list."""
-
-    one: str
-    many: str
-    share: float
-    title: str = ""
-
-
 # In the order in which they get what is left of the room.
-_SORTS: Mapping[str, _Sort] = {
-    "instruction": _Sort("constraint", "constraints", 0.15, "Constraints, as they were said"),
-    "question": _Sort("open question", "open questions", 0.15),
-    "failure": _Sort("open failure", "open failures", 0.1),
-    "conflict": _Sort("conflict", "conflicts", 0.15),
-    "verified": _Sort("verified claim", "verified claims", 0.25),
-    "other": _Sort("other claim", "other claims", 0.1),
-    "file": _Sort("file", "files", 0.15, "Files, not verified"),
-    "command": _Sort("command", "commands", 0.1, "Commands that worked, not verified"),
-    "decision": _Sort("decision", "decisions", 0.1, "Decisions, not verified"),
-    "finding": _Sort("finding", "findings", 0.25, "Findings, not verified"),
-    "artefact": _Sort("artefact", "artefacts", 0.04, "Artefacts, not verified"),
-    "manifest": _Sort("manifest", "manifests", 0.05),
+_SORTS: Mapping[str, Sort] = {
+    "instruction": Sort("constraint", "constraints", 0.15, "Constraints, as they were said"),
+    "question": Sort("open question", "open questions", 0.15),
+    "failure": Sort("open failure", "open failures", 0.1),
+    "conflict": Sort("conflict", "conflicts", 0.15),
+    "verified": Sort("verified claim", "verified claims", 0.25),
+    "reply": Sort("reply", "replies", 0.1, most=0),
+    "last finding": Sort("finding", "findings", 0.3, "Said last, not verified"),
+    "command": Sort("command", "commands", 0.1, "Commands that worked, not verified", 4),
+    "file": Sort("file", "files", 0.15, "Files, not verified", 1),
+    "decision": Sort("decision", "decisions", 0.1, "Decisions, not verified", 1),
+    "finding": Sort("earlier finding", "earlier findings", 0.1, "Findings before, not verified", 1),
+    "artefact": Sort("artefact", "artefacts", 0.04, "Artefacts, not verified", 0.5),
+    "other": Sort("other claim", "other claims", 0.1),
+    "manifest": Sort("manifest", "manifests", 0.05),
 }
-_KINDS = ("file", "command", "decision", "finding", "artefact")  # of claims in the section on what is not known
+_KINDS = ("file", "command", "decision", "artefact")  # of claims in the section on what is not known
 
 _Item = TypeVar("_Item", Claim, Conflict, Failure)
 
@@ -54,7 +47,7 @@ def _objective(page: Page) -> Section:
     ]
     lines = [*page.quoted(snapshot.objective, 0.15), ""]
     lines += [] if page.is_small else [*page.quoted(f"Done when: {_done(snapshot.done_definition)}", 0.06), "", *terms]
-    return lines, [_listing("instruction", _said(page, "instruction"))]
+    return lines, [_listing(page, "instruction", _said(page, "instruction"))]
 
 
 def _done(done: DoneDefinition) -> str:
@@ -108,7 +101,7 @@ def _verified(page: Page) -> Section:
     entries = [
         [_named(page, each.claim_id, each.statement), *page.pointers(each.evidence_refs, "evidence")] for each in found
     ]
-    return [], [_listing("verified", entries)]
+    return [], [_listing(page, "verified", entries)]
 
 
 def _named(page: Page, name: str, words: str, mark: str = "") -> str:
@@ -125,42 +118,58 @@ def _conflicts(page: Page) -> Section:
         ]
         for each in sorted(found, key=lambda each: each.status != "open")
     ]
-    return [], [_listing("conflict", entries)]
+    return [], [_listing(page, "conflict", entries)]
 
 
 def _failures(page: Page) -> Section:
     found = page.snapshot.state.failures
     entries = [
         [f"- **{clipped(inline(each.failure_id), 80)}** {_failure_text(page, each)}"]
-        for each in _newest(with_status(found, "open"))
+        for each in _newest(_with_status(found, "open"))
     ]
     resolved = len(found) - len(entries)
     lines = [f"- {resolved} resolved: {page.more}"] if resolved else []
-    return lines, [_listing("failure", entries)]
+    return lines, [_listing(page, "failure", entries)]
 
 
 def _unknowns(page: Page) -> Section:
     state = page.snapshot.state
     asked = ([f"- {page.words(_asked(each))}"] for each in sorted(state.open_questions, key=_urgency))
-    plain = [each for each in state.claims if each.status == "candidate" and _kind(each) not in _SORTS]
-    others = (
-        [_named(page, each.claim_id, each.statement, "Not verified: "), *page.pointers(each.evidence_refs, "evidence")]
-        for each in _newest(plain)
-    )
-    said = [_listing(kind, _said(page, kind)) for kind in _KINDS]
-    return [], [_listing("question", asked), _listing("other", others), *said]
+    plain = _newest(each for each in state.claims if each.status == "candidate" and _kind(each) not in _SORTS)
+    replies = [each for each in plain if _REPLY.fullmatch(each.claim_id)]
+    others = ([*_candidate(page, each, "Not verified: ")] for each in plain if each not in replies)
+    told = ([*_candidate(page, each, "Last reply, not verified: ")] for each in replies)
+    return [], [
+        _listing(page, "question", asked),
+        _listing(page, "reply", told),
+        _listing(page, "last finding", _said(page, "finding", last=True)),
+        *(_listing(page, kind, _said(page, kind)) for kind in _KINDS),
+        _listing(page, "finding", _said(page, "finding", last=False)),
+        _listing(page, "other", others),
+    ]
 
 
-def _listing(name: str, entries: Iterable[Iterable[str]]) -> Listing:
-    sort = _SORTS[name]
-    return Listing((sort.one, sort.many), entries, sort.share, list(_SORTS).index(name), sort.title)
+_REPLY = re.compile(r"reply-\d+")  # the last words of a step of a conversation
 
 
-def _said(page: Page, kind: str) -> Iterator[list[str]]:
-    """Yields the candidates of a kind: those that changed last first, then in the order in which they were logged."""
+def _candidate(page: Page, claim: Claim, mark: str) -> Lines:
+    yield _named(page, claim.claim_id, claim.statement, mark)
+    yield from page.pointers(claim.evidence_refs, "evidence")
+
+
+def _listing(page: Page, name: str, entries: Iterable[Iterable[str]]) -> Listing:
+    return Listing(_SORTS[name], list(_SORTS).index(name), page.size, entries)
+
+
+def _said(page: Page, kind: str, *, last: bool | None = None) -> Iterator[list[str]]:
+    """Yields the candidates of a kind: those whose words were seen last first.
+
+    `last` asks for those that were said last of all, or for the others.
+    """
     found = [each for each in page.snapshot.state.claims if _kind(each) == kind and each.status == "candidate"]
-    for each in sorted(found, key=lambda each: -each.changed):
-        yield [f"- {page.words(each.statement)}{page.at(each.evidence_refs)}"]
+    for each in sorted(found, key=lambda each: -page.place(each.evidence_refs)):
+        if last is None or last != page.last_seen.isdisjoint(at.chunk_id for at in each.evidence_refs):
+            yield [f"- {page.words(each.statement)}{page.at(each.evidence_refs)}"]
 
 
 def _next_actions(page: Page) -> Section:
@@ -177,11 +186,11 @@ def _actions(page: Page) -> Lines:
     asked = sorted(state.open_questions, key=_urgency)
     urgent = [each for each in asked if _urgency(each) < _PLAIN]
     yield from (page.words(_asked(each)) for each in urgent)
-    for conflict in with_status(state.conflicts, "open"):
+    for conflict in _with_status(state.conflicts, "open"):
         name = clipped(inline(conflict.conflict_id), 80)
         yield f"Resolve the conflict {name}: {page.words(conflict.description)}{page.at(conflict.side_a_refs)}"
     yield from (page.words(f"Answer: {each}") for each in asked[len(urgent) :])
-    for failure in with_status(state.failures, "open"):
+    for failure in _with_status(state.failures, "open"):
         yield f"Mend the failure {clipped(inline(failure.failure_id), 80)}: {_failure_text(page, failure)}"
 
 
@@ -199,7 +208,7 @@ def _manifests(page: Page) -> Section:
             f"- Filters: {', '.join(code(clipped(name, 40)) for name in diagnostics.filters[:5]) or 'none'}.",
         ]
     named = ([f"- {code(clipped(each, 80))}"] for each in reversed(page.snapshot.latest_context_manifest_ids))
-    return lines, [_listing("manifest", named)]
+    return lines, [_listing(page, "manifest", named)]
 
 
 SECTIONS: Mapping[str, Callable[[Page], Section]] = {
@@ -246,5 +255,5 @@ def _failure_text(page: Page, failure: Failure) -> str:
     return f"{page.words(f'{failure.category} at {failure.where}', 0.5)}: {page.words(failure.why)}"
 
 
-def with_status(items: Iterable[_Item], status: str) -> list[_Item]:
+def _with_status(items: Iterable[_Item], status: str) -> list[_Item]:
     return [item for item in items if item.status == status]

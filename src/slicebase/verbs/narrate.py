@@ -1,6 +1,7 @@
 """What connects runs with the library and with contexts: narratives become slice files, snapshots enter contexts."""
 
 from collections.abc import Iterator
+from typing import Final
 
 from slicebase.context.assemble import Candidate, Context
 from slicebase.core.hashing import digest
@@ -13,7 +14,7 @@ from slicebase.files.slice_file import SliceFile
 from slicebase.library.folder import FolderWriter, SliceFolder
 from slicebase.runs.event import EventDraft, LogHead, hashed_event
 from slicebase.runs.manifests import manifest_events
-from slicebase.runs.narrative import Narrative, narrate
+from slicebase.runs.narrative import LEAST_NARRATIVE, NARRATIVE_TOKENS, Narrative, narrate
 from slicebase.runs.state import Json
 from slicebase.truth.manifests import manifest_entry
 from slicebase.truth.runs import Logged, StoredRuns
@@ -67,9 +68,17 @@ def last_narrated(runs: StoredRuns, folder: SliceFolder, snapshot: dict[str, Jso
 # Contexts of runs
 
 
-def snapshot_candidate(snapshot: dict[str, Json]) -> Candidate:
-    """Returns the narrative of a snapshot as a candidate for a context."""
-    narrative = narrate(snapshot)
+_FRAME: Final = 120  # tokens of a context around the narrative: headings and a fence
+_SHARE: Final = 0.6  # of a context, for the narrative of its run
+
+
+def snapshot_candidate(snapshot: dict[str, Json], tokens: int) -> Candidate:
+    """Returns the narrative of a snapshot as a candidate for a context of so many tokens.
+
+    It has the size for its place there, so that it is never cut: the next actions stand at its end.
+    """
+    fitting = max(LEAST_NARRATIVE, min(tokens - _FRAME, LEAST_NARRATIVE * 2), int(tokens * _SHARE))
+    narrative = narrate(snapshot, size=min(fitting, NARRATIVE_TOKENS))
     run_id = snapshot["run_id"]
     return Candidate(
         ref=narrative.derived_from,
@@ -81,13 +90,14 @@ def snapshot_candidate(snapshot: dict[str, Json]) -> Candidate:
         order=(0, narrative.derived_from),
         score=0,
         parts={},
+        is_whole=True,
     )
 
 
-def first_pieces(parts: Parts, run_id: str) -> tuple[Candidate, ...]:
-    """Returns what a context for a run begins with: the narrative of its last snapshot that passed."""
+def first_pieces(parts: Parts, run_id: str, tokens: int) -> tuple[Candidate, ...]:
+    """Returns what a context of a run begins with: the narrative of its last snapshot that passed."""
     latest = parts.truth.runs.latest(run_id)
-    return (snapshot_candidate(latest.snapshot),) if latest else ()
+    return (snapshot_candidate(latest.snapshot, tokens),) if latest else ()
 
 
 def check_step(parts: Parts, run_id: str, step: int | None) -> None:

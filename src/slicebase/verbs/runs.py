@@ -17,7 +17,7 @@ from slicebase.history.paths import Paths
 from slicebase.runs.event import Event, EventDraft, draft_of
 from slicebase.runs.gate import DEFAULT_THRESHOLDS, Thresholds
 from slicebase.runs.items import Items, free_id, logged_item
-from slicebase.runs.narrative import Narrative, narrate
+from slicebase.runs.narrative import NARRATIVE_TOKENS, Narrative, narrate
 from slicebase.runs.records import (
     DEFAULT_PROVENANCE_MODE,
     ClaimLogged,
@@ -360,12 +360,16 @@ class Runs:
             state, metrics = self._stored.state(run_id), measure(self._stored.events(run_id))
             return status_of(tally, self._stored.log.started(run_id), state, metrics, limits, interrupted)
 
-    def narrative(self, run_id: str, *, write: bool = True) -> Narrative:
-        """Returns the narrative of a run's last snapshot that passed, and writes it as a slice file."""
+    def narrative(self, run_id: str, *, write: bool = True, tokens: int | None = None) -> Narrative:
+        """Returns the narrative of a run's last snapshot that passed, and writes it as a slice file.
+
+        A stored narrative has one size for all. With `tokens`, it has another one, and is not written.
+        """
         folder = self._parts.folder
-        with folder.writing() if write else nullcontext() as writer:
+        with folder.writing() if write and tokens is None else nullcontext() as writer:
             snapshot = self.snapshot(run_id)
-            narrative = narrate(snapshot, last_narrated(self._stored, folder, snapshot))
+            previous = last_narrated(self._stored, folder, snapshot)
+            narrative = narrate(snapshot, previous, NARRATIVE_TOKENS if tokens is None else tokens)
             return narrative._replace(is_new=writer is not None and keep_narrative(writer, narrative))
 
     def events(self, run_id: str) -> list[Event]:
