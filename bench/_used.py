@@ -17,11 +17,10 @@ What tools return, and what the agent only says or thinks, uses nothing.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from typing import Any, Final, Literal, NamedTuple
 
-from msgspec.structs import replace
-
-from slicebase.context.lost_tools import PATHS, argument, file_changes
+from slicebase.context.lost_tools import PATHS, Actions, argument, as_calls, file_changes
 from slicebase.context.rediscovery import lookups
 from slicebase.graph.turn import Part, Turn
 
@@ -62,8 +61,8 @@ class Known:
     """The things that turns show, by which other turns and texts are compared."""
 
     def __init__(self, turns: Iterable[Turn]) -> None:
-        self._opened = [""]
-        turns = as_calls(turns, self._opened)
+        self._actions = Actions()
+        turns = as_calls(turns, self._actions)
         self._files: dict[str, set[str]] = {}  # by the name: the last two steps of the paths
         for text in _everything(turns):
             for path in _paths(text):
@@ -80,7 +79,7 @@ class Known:
 
     def used(self, turns: Iterable[Turn]) -> frozenset[Thing]:
         """Returns the known things that the turns after these use."""
-        turns = as_calls(turns, self._opened[:])
+        turns = as_calls(turns, copy(self._actions))
         commands = (Thing("command", name) for name in _families(turns) if name in self.commands)
         return frozenset([*self._of_files(_used_files(turns)), *self._of_names(_used_names(turns)), *commands])
 
@@ -100,33 +99,6 @@ class Known:
 
 
 # Calls
-
-
-def as_calls(turns: Iterable[Turn], opened: list[str]) -> list[Turn]:
-    """Returns turns in which the actions of SWE-agent are calls of the tools that others have.
-
-    `opened` has the open file, which an edit changes; it is kept up to date.
-    """
-    found = []
-    for turn in turns:
-        parts = tuple(_as_call(part, opened) for part in turn.parts)
-        found.append(turn if parts == turn.parts else replace(turn, parts=parts))
-    return found
-
-
-def _as_call(part: Part, opened: list[str]) -> Part:
-    if part.type != "tool_call" or not isinstance(part.arguments, str) or not part.name:
-        return part
-    first, _, body = part.arguments.partition("\n")
-    words = [word.strip("'\"") for word in first.split()[1:]] or [""]
-    if part.name in ("open", "create"):
-        opened[0] = words[0]
-        return replace(part, name="read" if part.name == "open" else "write", arguments={"file_path": words[0]})
-    if part.name == "edit":
-        return replace(part, arguments={"file_path": opened[0], "new_string": body or " ".join(words)})
-    if part.name in ("find_file", "search_file", "search_dir"):
-        return replace(part, name="grep", arguments={"pattern": words[0], "path": " ".join(words[1:])})
-    return replace(part, name="bash", arguments={"command": part.arguments})
 
 
 def _calls(turns: Sequence[Turn]) -> Iterator[Part]:

@@ -29,9 +29,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final, NamedTuple
 
-from bench._used import KINDS, Known, Thing, as_calls
+from bench._used import KINDS, Known, Thing
 from slicebase import Slicebase
 from slicebase.context.lost_speech import said_by_user
+from slicebase.context.lost_tools import as_calls
 from slicebase.context.lost_words import Passages, content_stems
 from slicebase.context.rediscovery import lookups
 from slicebase.core.hashing import tokens
@@ -269,7 +270,7 @@ class CameNext:
         following = cut.after[:NEXT]
         self._known = known
         self._used = {thing for thing in known.used(following) if thing.kind != "command"}
-        self._ran = [each.what for each in lookups(as_calls(following, [""])) if each.kind == "command"]
+        self._ran = [each.what for each in lookups(as_calls(following)) if each.kind == "command"]
         said = (turn_text(turn.parts) for turn in following if turn.role == "assistant" and _speaks(turn))
         self._said = content_stems(cut.prompt or next(said, ""))
 

@@ -129,7 +129,9 @@ def snapshot(ctx: click.Context, run_id: str, sequence: int | None, as_json: boo
 @click.command()
 @run_argument
 @click.option("--print", "only_print", is_flag=True, help="Print the narrative, and write no slice file.")
-@click.option("--tokens", type=WholeNumber(), metavar="N", help="Print the narrative in this size, and write no slice file.")
+@click.option(
+    "--tokens", type=WholeNumber(), metavar="N", help="Print the narrative in this size, and write no slice file."
+)
 @json_option
 @click.pass_context
 def narrative(ctx: click.Context, run_id: str, only_print: bool, tokens: int | None, as_json: bool) -> None:

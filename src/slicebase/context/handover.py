@@ -1,8 +1,8 @@
 """What an agent needs to continue a conversation, as the claims and open questions of its run (ruling 55).
 
-It is what `tt lost` looks for (`lost_follow.items`): standing instructions, decisions, findings, artefacts, and commands
-that tested or built and worked; and the files that were written or read last, with their state. Each is a claim of a
-`kind`, a candidate, with its words as evidence. An open task and a prompt without an answer are questions. What is over
+It is what `tt lost` looks for (`lost_follow.items`): standing instructions, decisions, findings, artefacts, and
+commands that tested or built and worked; and the files that were written or read last, with their state. Each is a
+claim of a `kind`, a candidate, with its words as evidence. An open task and a prompt without an answer are questions. What is over
 (done, resolved, revised, rejected …) is neither. The most needed of each kind comes first.
 """
 
@@ -14,8 +14,18 @@ from slicebase.context.lost_follow import items
 from slicebase.context.lost_items import TranscriptItem, placed_parts
 from slicebase.context.lost_phrases import is_narration
 from slicebase.context.lost_requests import Exchange, exchanges
+from slicebase.context.lost_shell import simple_commands
 from slicebase.context.lost_speech import REFUSED
-from slicebase.context.lost_tools import FINISHERS, PATHS, READERS, argument, file_changes, tool_name
+from slicebase.context.lost_tools import (
+    FINISHERS,
+    PATHS,
+    READERS,
+    argument,
+    as_calls,
+    command_in,
+    file_changes,
+    tool_name,
+)
 from slicebase.context.lost_words import sentences
 from slicebase.context.outcomes import outcome
 from slicebase.core.hashing import canonical, digest_of
@@ -29,6 +39,7 @@ _STANDS: Final = frozenset({"standing", "open"})
 _STATEMENT: Final = 500  # characters
 _QUESTION: Final = 300
 _STEP: Final = 200
+_BEGINNING: Final = 60  # characters of a statement by which it is found again
 _CITED: Final = 500  # characters of a call that is cited as a whole
 _NEWEST: Final = 8  # turns in which an edit says what the work is about now
 _MOST_NAMES: Final = 5
@@ -61,10 +72,11 @@ class Handover(NamedTuple):
 
 def handover(turns: Sequence[Turn]) -> Handover:
     """Returns what an agent needs to continue after these turns, which are given in order."""
-    found = items(turns)
-    last = next(reversed(exchanges(turns)), None)
-    waiting = last if last and not _is_answered(last, turns) else None
     texts = _TurnTexts(turns)
+    turns = as_calls(turns)
+    found = items(turns)
+    asked = exchanges(turns)
+    waiting = asked[-1] if asked and not _is_answered(asked[-1], turns) else None
     claims: dict[str, HandoverClaim] = {}
     newest_first = sorted(found, key=lambda item: (-item.order, item.start))
     said = [item for item in newest_first if item.state in _STANDS and _is_claim(item)]
@@ -73,7 +85,7 @@ def handover(turns: Sequence[Turn]) -> Handover:
         evidence = texts.cite(place)
         if evidence is not None and claim_id not in claims:
             claims[claim_id] = HandoverClaim(claim_id, kind, _cut(words, _STATEMENT), evidence)
-    return Handover(list(claims.values()), list(_questions(found, waiting, turns)))
+    return Handover(list(claims.values()), list(_questions(found, asked, waiting, turns)))
 
 
 class _Words(NamedTuple):
@@ -95,7 +107,12 @@ def _is_claim(item: TranscriptItem) -> bool:
         return item.state == "standing" and item.result is not None
     if item.kind == "artefact":
         return item.mark != "file"  # files are claims with their state
-    return item.kind in ("decision", "finding")
+    if item.kind == "decision":
+        return item.mark != "by the assistant" or not _PROPOSES.match(item.text)
+    return item.kind == "finding"
+
+
+_PROPOSES: Final = re.compile(r"\W*let's\b", re.IGNORECASE)  # while it works, an agent says so of its next step
 
 
 def _said(found: Iterable[TranscriptItem]) -> Iterator[_Found]:
@@ -142,6 +159,7 @@ def _files(turns: Sequence[Turn]) -> Iterator[_Found]:
             if part.type != "tool_call" or part.call_id in failed:
                 continue
             changes = [(change.path, str(change.how)) for change in file_changes(part)]
+            changes += [(path, "removed") for path in _removed(part, files)]
             if not changes and tool_name(part) in READERS and (path := argument(part, PATHS)):
                 changes = [(path, "read")]
             for path, how in changes:
@@ -155,6 +173,14 @@ def _files(turns: Sequence[Turn]) -> Iterator[_Found]:
             times = f" {state.times} times" if state.times > 1 else ""
             last = f", last {', '.join(state.names)}" if state.names and state.at.turn in newest else ""
             yield "file", f"{path} ({state.how}{times}{last})", path, state.at
+
+
+def _removed(call: Part, known: Iterable[str]) -> Iterator[str]:
+    """Yields the known files that a command removes."""
+    for simple in simple_commands(command_in(tool_name(call), call.arguments) or ""):
+        program, *words = simple.removeprefix("git ").split()
+        for word in words if program == "rm" else ():
+            yield from (path for path in [*known] if path == word or path.endswith(f"/{word}"))
 
 
 def _after(before: _FileState | None, how: str, at: _Words) -> _FileState:
@@ -200,7 +226,7 @@ def _is_answered(last: Exchange, turns: Sequence[Turn]) -> bool:
 
 
 def _questions(
-    found: Iterable[TranscriptItem], waiting: Exchange | None, turns: Sequence[Turn]
+    found: Iterable[TranscriptItem], asked: Sequence[Exchange], waiting: Exchange | None, turns: Sequence[Turn]
 ) -> Iterator[HandoverQuestion]:
     if waiting is not None:
         turn = turns[waiting.order]
@@ -210,13 +236,21 @@ def _questions(
         yield HandoverQuestion(f"prompt: {words}{step} ({mark}turn:{turn.id})", turn.id)
     seen: set[str] = set()
     for item in found:
-        is_task = item.kind == "task" and item.state == "open"
+        is_task = item.kind == "task" and item.state == "open" and _is_current(item, asked)
         stopped = item.kind == "instruction" and item.state == "interrupted" and item.mark != "told"
         if (is_task or stopped) and not (waiting and item.order == waiting.order):
             words = _cut(" ".join(item.text.split()), _QUESTION)
             if words.lower() not in seen:
                 seen.add(words.lower())
                 yield HandoverQuestion(f"task: {words} (turn:{item.turn})", item.turn)
+
+
+def _is_current(task: TranscriptItem, asked: Sequence[Exchange]) -> bool:
+    """Returns whether a task is still one. What the agent only mentions is, in one of its last answers."""
+    if task.mark not in ("said", "offered"):
+        return True
+    last = asked[-1 if task.mark == "offered" else -2 :]
+    return any(task.order >= each.order and task.text[:_BEGINNING] in " ".join(each.answer.split()) for each in last)
 
 
 def _last_step(waiting: Exchange) -> str:

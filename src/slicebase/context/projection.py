@@ -20,6 +20,7 @@ import msgspec
 from msgspec import UNSET
 
 from slicebase.context.lost_speech import said_by_user
+from slicebase.context.lost_tools import Actions
 from slicebase.context.outcomes import CallOutcome, OpenFailures, outcome
 from slicebase.core.hashing import canonical, digest
 from slicebase.core.times import to_text
@@ -120,6 +121,7 @@ class _Projection:
         self.calls: dict[str | None, tuple[Part, Turn]] = {}
         self.failed: dict[str, _Failed] = {}
         self.open = OpenFailures()
+        self.actions = Actions()
 
     def log(self, type_: str, turn: Turn, payload: Mapping[str, Any], step: int | None = None) -> None:
         self.drafts.append(EventDraft(type=type_, step=step, time=to_text(turn.time), payload=dict(payload)))
@@ -150,7 +152,7 @@ class _Projection:
         if plan := _text(parts) or _text(parts, "thinking"):
             self.log("PLAN_DONE", turn, _text_payload(plan, self.waiting[0][0], _turns(self.waiting)), self.step)
         self.waiting = []
-        self.calls[part.call_id] = part, turn
+        self.calls[part.call_id] = self.actions.as_call(part), turn
         said = canonical(part.arguments).decode()
         self.log("ACT_DONE", turn, {"tool": part.name or "tool", **_text_payload(said, turn)}, self.step)
 

@@ -18,6 +18,7 @@ _LAST_SEEN = 6  # chunks: what was said there is what the work is about now
 _MOST_POINTERS = 3
 _SHORT_TURN = len("turn:") + 8
 _TURN = re.compile(r"turn:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_ENTRY = re.compile(r"\A(?:[-•*+]\s+)+")  # the mark of a list, which has another one here
 _LAST_REFERENCE = re.compile(r" \([^()]*turn:[^()]*\)\Z")
 
 Lines = Iterator[str]
@@ -115,7 +116,7 @@ class Page:
 
     def words(self, text: str, share: float = 1.0) -> str:
         """Returns words of the log on one line, with short references; one at the end stays if the words are cut."""
-        line = _TURN.sub(lambda match: self.turns.get(match[0], match[0]), inline(text))
+        line = _TURN.sub(lambda match: self.turns.get(match[0], match[0]), _ENTRY.sub("", inline(text)))
         end = _LAST_REFERENCE.search(line)
         mark = end[0] if end else ""
         return self.short(line[: len(line) - len(mark)], share) + mark

@@ -10,7 +10,6 @@ from msgspec import UNSET
 from slicebase.core.hashing import canonical
 from slicebase.runs.narrative_page import Lines, Listing, Page, Section, Sort, clipped, code, inline
 from slicebase.runs.records import Claim, Conflict, DoneDefinition, Failure
-from slicebase.runs.state import Json
 
 MOST_ACTIONS = 3
 NOTHING_OPEN = "Continue towards the done definition."
@@ -51,10 +50,10 @@ def _objective(page: Page) -> Section:
 
 
 def _done(done: DoneDefinition) -> str:
-    terms: Json = done if isinstance(done, str) else {name: done[name] for name in done if name != "budgets"}
-    if isinstance(terms, dict):
-        terms = terms["text"] if terms.keys() == {"text"} else canonical(terms).decode()
-    return str(terms)
+    if isinstance(done, str):
+        return done
+    terms = {name: done[name] for name in done if name != "budgets"}
+    return str(terms["text"]) if terms.keys() == {"text"} else canonical(terms).decode()
 
 
 def _budgets(done: DoneDefinition) -> str:
@@ -70,7 +69,8 @@ def _changes(page: Page) -> Section:
     if page.is_small:
         return [], []
     return [
-        f"- {counts.counted_events_since_last_compaction} counted events in {counts.steps_since_last_compaction} steps.",
+        f"- {counts.counted_events_since_last_compaction} counted events "
+        f"in {counts.steps_since_last_compaction} steps.",
         f"- Claims: {_delta(((item.claim_id, item) for item in state.claims), sequence)}",
         f"- Conflicts: {_delta(((item.conflict_id, item) for item in state.conflicts), sequence)}",
         f"- Failures: {_delta(((item.failure_id, item) for item in state.failures), sequence)}",
@@ -90,10 +90,15 @@ def _delta(items: Iterable[tuple[str, Claim | Conflict | Failure]], sequence: in
 
 def _names(items: Sequence[tuple[str, Claim | Conflict | Failure]]) -> str:
     """Returns the names of a few items, and how many more there are; of what a transcript says, only how many."""
-    named = [f"{clipped(inline(name), 40)} ({item.status})" for name, item in items if not _kind(item)]
+    named = [f"{clipped(inline(name), 40)} ({item.status})" for name, item in items if not _is_told(name, item)]
     others = len(items) - min(len(named), _MOST_NAMED)
     shown = [*named[:_MOST_NAMED], *([f"{others} more" if named else str(others)] if others else [])]
     return ", ".join(shown) or "none"
+
+
+def _is_told(name: str, item: Claim | Conflict | Failure) -> bool:
+    """Returns whether an item is what a conversation says: its name says nothing to a reader."""
+    return isinstance(item, Claim) and (_kind(item) is not None or _REPLY.fullmatch(name) is not None)
 
 
 def _verified(page: Page) -> Section:
@@ -248,7 +253,7 @@ def _kind(item: Claim | Conflict | Failure) -> str | None:
 
 
 def _newest(items: Iterable[_Item]) -> list[_Item]:
-    return sorted(reversed(list(items)), key=lambda each: -each.changed)
+    return sorted(list(items)[::-1], key=lambda each: -each.changed)
 
 
 def _failure_text(page: Page, failure: Failure) -> str:

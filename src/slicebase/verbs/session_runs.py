@@ -1,8 +1,8 @@
 """Conversations as runs: the run of a session, and how it grows with the session.
 
 A run has the events of the turns first. What later turns can still change follows as an ending: the reply at the end,
-and what an agent needs to continue (`context/handover.py`). An ending begins with a PROJECTED event, which says how many
-events it has. When the session has grown, the events of the new turns are added, and then another ending, which logs
+and what an agent needs to continue (`context/handover.py`). An ending begins with a PROJECTED event, which says how
+many events it has. When the session has grown, the events of the new turns are added, and then another ending, which logs
 only the differences: new claims, those that no longer hold as retracted, questions that are answered as closed.
 
 `narrate_session` does the work before a coding agent's compaction: a snapshot of the session as a run, and its
