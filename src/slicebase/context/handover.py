@@ -2,8 +2,8 @@
 
 It is what `tt lost` looks for (`lost_follow.items`): standing instructions, decisions, findings, artefacts, and
 commands that tested or built and worked; and the files that were written or read last, with their state. Each is a
-claim of a `kind`, a candidate, with its words as evidence. An open task and a prompt without an answer are questions. What is over
-(done, resolved, revised, rejected …) is neither. The most needed of each kind comes first.
+claim of a `kind`, a candidate, with its words as evidence. An open task and a prompt without an answer are questions.
+What is over (done, resolved, revised, rejected …) is neither.
 """
 
 import re

@@ -25,13 +25,13 @@ _HEAD: Final = 300  # characters of a result, in which a client says that the ca
 _MOST_FOLLOWED: Final = 500  # open failures of tests that one success is compared with
 
 Intention = tuple[str, ...]
-Ended = Literal["ok", "failed", "refused", "nothing"]
+CallEnd = Literal["ok", "failed", "refused", "nothing"]
 
 
 class CallOutcome(NamedTuple):
     """How a call ended. `needs` are the intentions that all have to succeed before its failure is made good."""
 
-    ended: Ended
+    ended: CallEnd
     call: Intention
     needs: frozenset[Intention] = frozenset()
     classes: frozenset[str] = frozenset()  # test, build, check, call
@@ -70,7 +70,7 @@ def outcome(call: Part | None, result: Part) -> CallOutcome:
     return found._replace(why=_cut(line or "no message", _LONGEST_LINE), output=text)
 
 
-def _ended(name: str, command: str | None, simple: tuple[str, ...], result: Part, text: str, is_test: bool) -> Ended:
+def _ended(name: str, command: str | None, simple: tuple[str, ...], result: Part, text: str, is_test: bool) -> CallEnd:
     tested = is_test and how_tests_ended(text) == "failed"
     if not (result.error or tested or (command and exit_code(text))):
         return "ok"

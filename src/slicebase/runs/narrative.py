@@ -11,7 +11,7 @@ from slicebase.core.hashing import LARGEST_INTEGER
 from slicebase.core.ids import ULID_RANDOM_BYTES, ulid
 from slicebase.core.times import from_text
 from slicebase.errors import SlicebaseError
-from slicebase.runs.narrative_page import Page, short_text
+from slicebase.runs.narrative_page import NarrativePage, short_text
 from slicebase.runs.narrative_sections import SECTIONS
 from slicebase.runs.records import Claim, Conflict, Failure, Snapshot
 from slicebase.runs.snapshot import snapshot_digest, typed
@@ -19,7 +19,7 @@ from slicebase.runs.state import Json
 
 NARRATIVE_TOKENS = 4000  # the size of a stored narrative, which is part of the name of its renderer (ruling 56)
 NARRATIVE_RENDERER = f"narrative/2, {NARRATIVE_TOKENS} tokens"
-LEAST_NARRATIVE = 250
+LEAST_NARRATIVE = 350
 _TITLE_LENGTH = 60
 
 
@@ -94,7 +94,7 @@ def render(snapshot: Snapshot, size: int = NARRATIVE_TOKENS) -> str:
     needed first. Each section says how many items it leaves out, and where they are.
     """
     check_size(size)
-    page = Page(snapshot, size, SECTIONS)
+    page = NarrativePage(snapshot, size, SECTIONS)
     page.fill()
     return page.text()
 

@@ -11,9 +11,8 @@ from typing import NamedTuple
 
 from slicebase.runs.records import Pointer, Snapshot
 
-_SMALL = 700  # tokens, below which a narrative has only what is needed to go on
+_SMALL = 900  # tokens, below which a narrative has only what is needed to go on
 _BYTES = 3  # of a token
-_LEAST_LINE = 40
 _LAST_SEEN = 6  # chunks: what was said there is what the work is about now
 _MOST_POINTERS = 3
 _SHORT_TURN = len("turn:") + 8
@@ -21,10 +20,8 @@ _TURN = re.compile(r"turn:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _ENTRY = re.compile(r"\A(?:[-•*+]\s+)+")  # the mark of a list, which has another one here
 _LAST_REFERENCE = re.compile(r" \([^()]*turn:[^()]*\)\Z")
 
-Lines = Iterator[str]
 
-
-class Sort(NamedTuple):
+class ItemSort(NamedTuple):
     """A sort of items: their names, their share of a narrative, the title of their list, and how many are shown."""
 
     one: str
@@ -34,10 +31,10 @@ class Sort(NamedTuple):
     most: float = inf  # in 1,000 tokens
 
 
-class Listing:
+class ItemList:
     """Items of one sort, the most needed first, each as its lines."""
 
-    def __init__(self, sort: Sort, need: int, size: int, entries: Iterable[Iterable[str]]) -> None:
+    def __init__(self, sort: ItemSort, need: int, size: int, entries: Iterable[Iterable[str]]) -> None:
         self.sort = sort
         self.need = need  # its place among the lists that get what is left of the room
         self.entries = [list(lines) for lines in entries]
@@ -62,15 +59,17 @@ class Listing:
         count = len(self.entries) - self.taken
         return f"{count} {self.sort.one if count == 1 else self.sort.many}" if count else ""
 
-    def lines(self) -> Lines:
+    def lines(self) -> Iterator[str]:
         if self.taken:
             yield from (line for lines in (self.title, *self.entries[: self.taken]) for line in lines)
 
 
-class Page:
+class NarrativePage:
     """A narrative that is being filled."""
 
-    def __init__(self, snapshot: Snapshot, size: int, sections: Mapping[str, "Callable[[Page], Section]"]) -> None:
+    def __init__(
+        self, snapshot: Snapshot, size: int, sections: Mapping[str, "Callable[[NarrativePage], NarrativeSection]"]
+    ) -> None:
         self.snapshot = snapshot
         self.size = size
         self.room = size * _BYTES
@@ -85,7 +84,7 @@ class Page:
 
     def fill(self) -> None:
         """Takes items while there is room: of each sort some, then in the order of need."""
-        room = self.room - size_of(self._lines())
+        room = self.room - size_of(self._lines(reserved=True))
         listings = [each for _, listings in self.sections.values() for each in listings]
         listings.sort(key=lambda each: each.need)
         for shared in (True, False):
@@ -99,20 +98,32 @@ class Page:
     def text(self) -> str:
         return "\n".join(self._lines()) + "\n"
 
-    def _lines(self) -> Lines:
+    def _lines(self, *, reserved: bool = False) -> Iterator[str]:
+        """Yields the lines. `reserved` has those that may still be needed, too, before anything is taken."""
         yield self.short(f"# Run {inline(self.snapshot.run_id)}, snapshot {self.snapshot.sequence}")
+        left: list[str] = []
         for heading, (fixed, listings) in self.sections.items():
-            left = ", ".join(said for each in listings if (said := each.left()))
+            left += [said for each in listings if (said := each.left())]
             lines = [*fixed, *(line for each in listings for line in each.lines())]
-            lines += [f"- Left out: {left}: {self.more}"] if left else []
-            if lines or not self.is_small:
+            if left and not self.is_small:
+                lines, left = [*lines, self._left_out(left)], []
+            if lines or not self.is_small or (reserved and any(each.entries for each in listings)):
                 yield from ("", f"## {heading}", "", *(lines or ["None."]))
+        if left:
+            yield from ("", self._left_out(left))
+
+    def _left_out(self, left: Iterable[str]) -> str:
+        return f"- Left out: {', '.join(left)}: {self.more}"
 
     # Texts
 
     def short(self, text: str, share: float = 1.0) -> str:
         """Returns a text that is cut to the length of a line, without the reference at its end."""
         return clipped(text, int(self.line * share))
+
+    def name(self, text: str) -> str:
+        """Returns a name of the log."""
+        return clipped(inline(text), min(80, self.line // 2))
 
     def words(self, text: str, share: float = 1.0) -> str:
         """Returns words of the log on one line, with short references; one at the end stays if the words are cut."""
@@ -125,15 +136,14 @@ class Page:
         """Returns a text as a quotation of at most so much of the narrative."""
         lines: list[str] = []
         room = int(self.room * share)
-        for line in text.splitlines():
-            lines.append(f"> {clipped(inert(line), room)}".rstrip())
-            room -= size_of(lines[-1:])
-            if room < _LEAST_LINE:
-                lines.append(f"> … ({len(text)} characters: {self.more})")
-                break
+        for line in map(inert, text.splitlines()):
+            lines.append(f"> {clipped(line, room)}".rstrip())
+            room -= size_of([line])
+            if room < 0:
+                return [*lines, f"> … ({len(text)} characters: {self.more})"]
         return lines
 
-    def pointers(self, pointers: Sequence[Pointer], label: str) -> Lines:
+    def pointers(self, pointers: Sequence[Pointer], label: str) -> Iterator[str]:
         for pointer in pointers[:_MOST_POINTERS]:
             span = pointer.span
             place = f"{code(clipped(pointer.chunk_id, 200))} {span.start}–{span.end}"
@@ -148,10 +158,10 @@ class Page:
     def at(self, pointers: Sequence[Pointer]) -> str:
         """Returns where the words of a claim are, in short."""
         chunk = pointers[0].chunk_id if pointers else ""
-        return f" · {self.turns.get(chunk) or code(clipped(chunk, 80))}" if chunk else ""
+        return f" · {self.turns.get(chunk) or code(self.name(chunk))}" if chunk else ""
 
 
-Section = tuple[list[str], list[Listing]]  # lines that are always there, and lists
+NarrativeSection = tuple[list[str], list[ItemList]]  # lines that are always there, and lists
 
 
 def _short_turns(chunk_ids: Iterable[str]) -> dict[str, str]:

@@ -8,7 +8,7 @@ from typing import TypeVar
 from msgspec import UNSET
 
 from slicebase.core.hashing import canonical
-from slicebase.runs.narrative_page import Lines, Listing, Page, Section, Sort, clipped, code, inline
+from slicebase.runs.narrative_page import ItemList, ItemSort, NarrativePage, NarrativeSection, clipped, code, inline
 from slicebase.runs.records import Claim, Conflict, DoneDefinition, Failure
 
 MOST_ACTIONS = 3
@@ -16,28 +16,28 @@ NOTHING_OPEN = "Continue towards the done definition."
 _MOST_NAMED = 5
 
 # In the order in which they get what is left of the room.
-_SORTS: Mapping[str, Sort] = {
-    "instruction": Sort("constraint", "constraints", 0.15, "Constraints, as they were said"),
-    "question": Sort("open question", "open questions", 0.15),
-    "failure": Sort("open failure", "open failures", 0.1),
-    "conflict": Sort("conflict", "conflicts", 0.15),
-    "verified": Sort("verified claim", "verified claims", 0.25),
-    "reply": Sort("reply", "replies", 0.1, most=0),
-    "last finding": Sort("finding", "findings", 0.3, "Said last, not verified"),
-    "command": Sort("command", "commands", 0.1, "Commands that worked, not verified", 4),
-    "file": Sort("file", "files", 0.15, "Files, not verified", 1),
-    "decision": Sort("decision", "decisions", 0.1, "Decisions, not verified", 1),
-    "finding": Sort("earlier finding", "earlier findings", 0.1, "Findings before, not verified", 1),
-    "artefact": Sort("artefact", "artefacts", 0.04, "Artefacts, not verified", 0.5),
-    "other": Sort("other claim", "other claims", 0.1),
-    "manifest": Sort("manifest", "manifests", 0.05),
+_SORTS: Mapping[str, ItemSort] = {
+    "instruction": ItemSort("constraint", "constraints", 0.15, "Constraints, as they were said"),
+    "question": ItemSort("open question", "open questions", 0.15),
+    "failure": ItemSort("open failure", "open failures", 0.1),
+    "conflict": ItemSort("conflict", "conflicts", 0.15),
+    "verified": ItemSort("verified claim", "verified claims", 0.25),
+    "reply": ItemSort("reply", "replies", 0.1, most=0),
+    "last finding": ItemSort("finding", "findings", 0.3, "Said last, not verified"),
+    "command": ItemSort("command", "commands", 0.1, "Commands that worked, not verified", 4),
+    "file": ItemSort("file", "files", 0.15, "Files, not verified", 1),
+    "decision": ItemSort("decision", "decisions", 0.1, "Decisions, not verified", 1),
+    "finding": ItemSort("earlier finding", "earlier findings", 0.1, "Findings before, not verified", 1),
+    "artefact": ItemSort("artefact", "artefacts", 0.04, "Artefacts, not verified", 0.5),
+    "other": ItemSort("other claim", "other claims", 0.1),
+    "manifest": ItemSort("manifest", "manifests", 0.05),
 }
 _KINDS = ("file", "command", "decision", "artefact")  # of claims in the section on what is not known
 
 _Item = TypeVar("_Item", Claim, Conflict, Failure)
 
 
-def _objective(page: Page) -> Section:
+def _objective(page: NarrativePage) -> NarrativeSection:
     snapshot = page.snapshot
     terms = [
         f"- Budgets: {page.short(_budgets(snapshot.done_definition))}",
@@ -62,7 +62,7 @@ def _budgets(done: DoneDefinition) -> str:
     return inline(", ".join(f"{name} {value}" for name, value in known)) or "none"
 
 
-def _changes(page: Page) -> Section:
+def _changes(page: NarrativePage) -> NarrativeSection:
     snapshot = page.snapshot
     counts, state, coverage = snapshot.counts, snapshot.state, snapshot.state.source_coverage
     sequence = snapshot.sequence
@@ -101,7 +101,7 @@ def _is_told(name: str, item: Claim | Conflict | Failure) -> bool:
     return isinstance(item, Claim) and (_kind(item) is not None or _REPLY.fullmatch(name) is not None)
 
 
-def _verified(page: Page) -> Section:
+def _verified(page: NarrativePage) -> NarrativeSection:
     found = _newest(each for each in page.snapshot.state.claims if each.status == "verified")
     entries = [
         [_named(page, each.claim_id, each.statement), *page.pointers(each.evidence_refs, "evidence")] for each in found
@@ -109,15 +109,15 @@ def _verified(page: Page) -> Section:
     return [], [_listing(page, "verified", entries)]
 
 
-def _named(page: Page, name: str, words: str, mark: str = "") -> str:
-    return f"- {mark}**{clipped(inline(name), 80)}** {page.words(words)}"
+def _named(page: NarrativePage, name: str, words: str, mark: str = "") -> str:
+    return f"- {mark}**{page.name(name)}** {page.words(words)}"
 
 
-def _conflicts(page: Page) -> Section:
+def _conflicts(page: NarrativePage) -> NarrativeSection:
     found = page.snapshot.state.conflicts
     entries = [
         [
-            f"- **{clipped(inline(each.conflict_id), 80)}** ({each.status}) {page.words(each.description)}",
+            f"- **{page.name(each.conflict_id)}** ({each.status}) {page.words(each.description)}",
             *page.pointers(each.side_a_refs, "side a"),
             *page.pointers(each.side_b_refs, "side b"),
         ]
@@ -126,10 +126,10 @@ def _conflicts(page: Page) -> Section:
     return [], [_listing(page, "conflict", entries)]
 
 
-def _failures(page: Page) -> Section:
+def _failures(page: NarrativePage) -> NarrativeSection:
     found = page.snapshot.state.failures
     entries = [
-        [f"- **{clipped(inline(each.failure_id), 80)}** {_failure_text(page, each)}"]
+        [f"- **{page.name(each.failure_id)}** {_failure_text(page, each)}"]
         for each in _newest(_with_status(found, "open"))
     ]
     resolved = len(found) - len(entries)
@@ -137,7 +137,7 @@ def _failures(page: Page) -> Section:
     return lines, [_listing(page, "failure", entries)]
 
 
-def _unknowns(page: Page) -> Section:
+def _unknowns(page: NarrativePage) -> NarrativeSection:
     state = page.snapshot.state
     asked = ([f"- {page.words(_asked(each))}"] for each in sorted(state.open_questions, key=_urgency))
     plain = _newest(each for each in state.claims if each.status == "candidate" and _kind(each) not in _SORTS)
@@ -157,16 +157,16 @@ def _unknowns(page: Page) -> Section:
 _REPLY = re.compile(r"reply-\d+")  # the last words of a step of a conversation
 
 
-def _candidate(page: Page, claim: Claim, mark: str) -> Lines:
+def _candidate(page: NarrativePage, claim: Claim, mark: str) -> Iterator[str]:
     yield _named(page, claim.claim_id, claim.statement, mark)
     yield from page.pointers(claim.evidence_refs, "evidence")
 
 
-def _listing(page: Page, name: str, entries: Iterable[Iterable[str]]) -> Listing:
-    return Listing(_SORTS[name], list(_SORTS).index(name), page.size, entries)
+def _listing(page: NarrativePage, name: str, entries: Iterable[Iterable[str]]) -> ItemList:
+    return ItemList(_SORTS[name], list(_SORTS).index(name), page.size, entries)
 
 
-def _said(page: Page, kind: str, *, last: bool | None = None) -> Iterator[list[str]]:
+def _said(page: NarrativePage, kind: str, *, last: bool | None = None) -> Iterator[list[str]]:
     """Yields the candidates of a kind: those whose words were seen last first.
 
     `last` asks for those that were said last of all, or for the others.
@@ -177,12 +177,12 @@ def _said(page: Page, kind: str, *, last: bool | None = None) -> Iterator[list[s
             yield [f"- {page.words(each.statement)}{page.at(each.evidence_refs)}"]
 
 
-def _next_actions(page: Page) -> Section:
+def _next_actions(page: NarrativePage) -> NarrativeSection:
     actions = list(islice(_actions(page), MOST_ACTIONS)) or [NOTHING_OPEN]
     return [f"{number}. {action}" for number, action in enumerate(actions, 1)], []
 
 
-def _actions(page: Page) -> Lines:
+def _actions(page: NarrativePage) -> Iterator[str]:
     """Yields an action for the prompt without an answer, then for each task, conflict, question and failure.
 
     The oldest of each sort comes first (ruling 56).
@@ -192,14 +192,14 @@ def _actions(page: Page) -> Lines:
     urgent = [each for each in asked if _urgency(each) < _PLAIN]
     yield from (page.words(_asked(each)) for each in urgent)
     for conflict in _with_status(state.conflicts, "open"):
-        name = clipped(inline(conflict.conflict_id), 80)
+        name = page.name(conflict.conflict_id)
         yield f"Resolve the conflict {name}: {page.words(conflict.description)}{page.at(conflict.side_a_refs)}"
     yield from (page.words(f"Answer: {each}") for each in asked[len(urgent) :])
     for failure in _with_status(state.failures, "open"):
-        yield f"Mend the failure {clipped(inline(failure.failure_id), 80)}: {_failure_text(page, failure)}"
+        yield f"Mend the failure {page.name(failure.failure_id)}: {_failure_text(page, failure)}"
 
 
-def _manifests(page: Page) -> Section:
+def _manifests(page: NarrativePage) -> NarrativeSection:
     diagnostics = page.snapshot.retrieval_diagnostics
     if page.is_small:
         return [], []
@@ -216,7 +216,7 @@ def _manifests(page: Page) -> Section:
     return lines, [_listing(page, "manifest", named)]
 
 
-SECTIONS: Mapping[str, Callable[[Page], Section]] = {
+SECTIONS: Mapping[str, Callable[[NarrativePage], NarrativeSection]] = {
     "Objective, budgets and provenance mode": _objective,
     "What changed since the last snapshot": _changes,
     "Verified claims": _verified,
@@ -253,10 +253,12 @@ def _kind(item: Claim | Conflict | Failure) -> str | None:
 
 
 def _newest(items: Iterable[_Item]) -> list[_Item]:
-    return sorted(list(items)[::-1], key=lambda each: -each.changed)
+    """Returns items, those that changed last first, and among these the last one first."""
+    numbered = sorted(enumerate(items), key=lambda each: (-each[1].changed, -each[0]))
+    return [item for _, item in numbered]
 
 
-def _failure_text(page: Page, failure: Failure) -> str:
+def _failure_text(page: NarrativePage, failure: Failure) -> str:
     return f"{page.words(f'{failure.category} at {failure.where}', 0.5)}: {page.words(failure.why)}"
 
 

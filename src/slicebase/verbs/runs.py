@@ -13,7 +13,6 @@ import msgspec
 from slicebase.context.assemble import Context
 from slicebase.core.hashing import digest
 from slicebase.errors import SlicebaseError
-from slicebase.history.paths import Paths
 from slicebase.runs.event import Event, EventDraft, draft_of
 from slicebase.runs.gate import DEFAULT_THRESHOLDS, Thresholds
 from slicebase.runs.items import Items, free_id, logged_item
@@ -127,25 +126,10 @@ class Runs:
 
         By default a step is a call in a trajectory, and a prompt elsewhere.
         """
-        from slicebase.context.handover import handover
-        from slicebase.context.projection import project, terms_of  # start-up counts: other verbs need no transcript
-        from slicebase.verbs.session_runs import new_drafts, run_of, steps_of
+        from slicebase.verbs.session_runs import project_session, run_of  # start-up counts
 
-        truth = self._parts.truth
-        name, now, acts = run_id or run_of(session), self._now, self._stored.log.acts()
-        turns = Paths(truth).to_leaf(session, leaf)
-        terms = terms_of(turns, objective, done)
-        steps = step_at or steps_of(truth.turns.session(session).format)
-        projected = project(turns, started=terms, evidence=truth.ledger, step_at=steps)
-        found = handover(turns)
-        try:
-            self._stored.begin(name, self._stored.unpurged(session, acts, projected.drafts[:1]), now)
-        except SlicebaseError as error:
-            if error.code != "run-exists":
-                raise
-        drafts = new_drafts(self._stored.events(name), name, projected, found, truth.ledger)
-        new = self._stored.unpurged(session, acts, drafts)
-        return self._stored.append(name, new, now, self._thresholds(compact))
+        name, limits = run_id or run_of(session), self._thresholds(compact)
+        return project_session(self._parts, self._stored, name, session, leaf, (objective, done), step_at, limits)
 
     @door(names="run_id session", left="path leaf")
     def from_file(

@@ -2,8 +2,8 @@
 
 A run has the events of the turns first. What later turns can still change follows as an ending: the reply at the end,
 and what an agent needs to continue (`context/handover.py`). An ending begins with a PROJECTED event, which says how
-many events it has. When the session has grown, the events of the new turns are added, and then another ending, which logs
-only the differences: new claims, those that no longer hold as retracted, questions that are answered as closed.
+many events it has. When the session has grown, the events of the new turns are added, and then another ending, which
+logs only the differences: new claims, those that no longer hold as retracted, questions that are answered as closed.
 
 `narrate_session` does the work before a coding agent's compaction: a snapshot of the session as a run, and its
 narrative.
@@ -16,15 +16,18 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
-from slicebase.context.handover import HANDOVER_RULES, Handover, HandoverClaim, HandoverQuestion
-from slicebase.context.projection import Projected
+from slicebase.context.handover import HANDOVER_RULES, Handover, HandoverClaim, HandoverQuestion, handover
+from slicebase.context.projection import Projected, project, terms_of
 from slicebase.core.hashing import canonical, digest
 from slicebase.errors import SlicebaseError
+from slicebase.history.paths import Paths
 from slicebase.runs.event import Event, EventDraft
-from slicebase.runs.gate import is_run_id
+from slicebase.runs.gate import Thresholds, is_run_id
 from slicebase.runs.narrative import Narrative
-from slicebase.runs.records import ClaimLogged, QuestionLogged, StepAt
+from slicebase.runs.records import ClaimLogged, DoneDefinition, QuestionLogged, StepAt
 from slicebase.truth.ledger import Ledger
+from slicebase.truth.runs import Logged, StoredRuns
+from slicebase.verbs.parts import Parts
 
 if TYPE_CHECKING:
     from slicebase.verbs.runs import Runs
@@ -45,7 +48,33 @@ def steps_of(format_name: str) -> StepAt:
     return "call" if format_name == NAME else "prompt"
 
 
-def new_drafts(
+def project_session(
+    parts: Parts,
+    runs: StoredRuns,
+    run_id: str,
+    session: str,
+    leaf: str | None,
+    terms: tuple[str | None, DoneDefinition | None],
+    step_at: StepAt | None,
+    thresholds: Thresholds | None,
+) -> Logged:
+    """Logs a conversation up to a turn as a run, or what is new in it; `terms` are its objective and its end."""
+    truth, now = parts.truth, parts.surroundings.now()
+    acts = runs.log.acts()
+    turns = Paths(truth).to_leaf(session, leaf)
+    steps = step_at or steps_of(truth.turns.session(session).format)
+    projected = project(turns, started=terms_of(turns, *terms), evidence=truth.ledger, step_at=steps)
+    found = handover(turns)
+    try:
+        runs.begin(run_id, runs.unpurged(session, acts, projected.drafts[:1]), now)
+    except SlicebaseError as error:
+        if error.code != "run-exists":
+            raise
+    drafts = _new_drafts(runs.events(run_id), run_id, projected, found, truth.ledger)
+    return runs.append(run_id, runs.unpurged(session, acts, drafts), now, thresholds)
+
+
+def _new_drafts(
     events: Iterable[Event], run_id: str, projected: Projected, found: Handover, ledger: Ledger
 ) -> Iterator[EventDraft]:
     """Yields the drafts that the run does not have yet; raises `run-differs` if the run begins differently.
