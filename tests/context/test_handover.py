@@ -1,4 +1,4 @@
-"""What an agent needs to continue: claims of a kind with their words as evidence, open tasks and prompts (ruling 55)."""
+"""What an agent needs to continue: claims of a kind with their evidence, open tasks and prompts (ruling 55)."""
 
 import pytest
 

@@ -20,6 +20,7 @@ from slicebase.runs.state import Json
 NARRATIVE_TOKENS = 4000  # the size of a stored narrative, which is part of the name of its renderer (ruling 56)
 NARRATIVE_RENDERER = f"narrative/2, {NARRATIVE_TOKENS} tokens"
 LEAST_NARRATIVE = 350
+_LINES = (400, 120, 80, 60, 40, 20)  # bytes of a line: where they do not fit, lines are shorter
 _TITLE_LENGTH = 60
 
 
@@ -94,9 +95,8 @@ def render(snapshot: Snapshot, size: int = NARRATIVE_TOKENS) -> str:
     needed first. Each section says how many items it leaves out, and where they are.
     """
     check_size(size)
-    page = NarrativePage(snapshot, size, SECTIONS)
-    page.fill()
-    return page.text()
+    texts = (NarrativePage(snapshot, size, line, SECTIONS).filled() for line in _LINES)
+    return next(filter(None, texts))
 
 
 def check_size(size: int) -> None:

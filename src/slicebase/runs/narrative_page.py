@@ -18,7 +18,7 @@ _MOST_POINTERS = 3
 _SHORT_TURN = len("turn:") + 8
 _TURN = re.compile(r"turn:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _ENTRY = re.compile(r"\A(?:[-•*+]\s+)+")  # the mark of a list, which has another one here
-_LAST_REFERENCE = re.compile(r" \([^()]*turn:[^()]*\)\Z")
+_LAST_REFERENCE = re.compile(r" \([^()]{0,40}turn:[^()]{1,80}\)\Z")
 
 
 class ItemSort(NamedTuple):
@@ -29,6 +29,7 @@ class ItemSort(NamedTuple):
     share: float  # of the size, before what is left of it is divided again
     title: str = ""
     most: float = inf  # in 1,000 tokens
+    is_needed: bool = False  # whether there is no narrative without the first of them
 
 
 class ItemList:
@@ -46,6 +47,10 @@ class ItemList:
     def may_take(self, room: int) -> bool:
         """Returns whether there is another item that is shown and fits."""
         return self.taken < min(self.most, len(self.entries)) and self.cost() <= room
+
+    def is_over_its_share(self, size: int) -> bool:
+        """Returns whether the next item is beyond the share of this sort; the first one never is."""
+        return self.taken > 0 and self.used + self.cost() > self.sort.share * size
 
     def cost(self) -> int:
         """Returns the bytes of the next item."""
@@ -68,12 +73,16 @@ class NarrativePage:
     """A narrative that is being filled."""
 
     def __init__(
-        self, snapshot: Snapshot, size: int, sections: Mapping[str, "Callable[[NarrativePage], NarrativeSection]"]
+        self,
+        snapshot: Snapshot,
+        size: int,
+        line: int,
+        sections: Mapping[str, "Callable[[NarrativePage], NarrativeSection]"],
     ) -> None:
         self.snapshot = snapshot
         self.size = size
         self.room = size * _BYTES
-        self.line = max(80, min(400, self.room // 12))  # bytes of one line
+        self.line = min(line, self.room // 12)
         self.is_small = size < _SMALL
         seen = snapshot.state.source_coverage.chunk_ids_seen
         self.turns = _short_turns(seen)
@@ -82,24 +91,31 @@ class NarrativePage:
         self.more = f"`tt run snapshot {snapshot.snapshot_id[:11]}`"
         self.sections = {heading: section(self) for heading, section in sections.items()}
 
-    def fill(self) -> None:
-        """Takes items while there is room: of each sort some, then in the order of need."""
-        room = self.room - size_of(self._lines(reserved=True))
-        listings = [each for _, listings in self.sections.values() for each in listings]
-        listings.sort(key=lambda each: each.need)
+    def filled(self) -> str:
+        """Returns the text with all items that there is room for; nothing if what is needed does not fit.
+
+        Items are taken of each sort up to its share, then in the order of need.
+        """
+        room = self.room - size_of(self._lines())
+        headings = {id(each): heading for heading, (_, listings) in self.sections.items() for each in listings}
+        listings = sorted((each for _, own in self.sections.values() for each in own), key=lambda each: each.need)
         for shared in (True, False):
             for each in listings:
-                while each.may_take(room) and not (
-                    shared and each.taken and each.used + each.cost() > each.sort.share * self.room
-                ):
-                    room -= each.cost()
+                heading = self._missing(headings[id(each)])
+                while each.may_take(room - heading) and not (shared and each.is_over_its_share(self.room)):
+                    room -= each.cost() + heading
                     each.take()
+                    heading = 0
+        lacks = any(each.sort.is_needed and each.entries and not each.taken for each in listings)
+        return "" if room < 0 or lacks else "\n".join(self._lines()) + "\n"
 
-    def text(self) -> str:
-        return "\n".join(self._lines()) + "\n"
+    def _missing(self, heading: str) -> int:
+        """Returns the bytes of a heading that is not there yet, since a small narrative leaves out empty sections."""
+        fixed, listings = self.sections[heading]
+        is_there = not self.is_small or fixed or any(each.taken for each in listings)
+        return 0 if is_there else size_of(("", f"## {heading}", ""))
 
-    def _lines(self, *, reserved: bool = False) -> Iterator[str]:
-        """Yields the lines. `reserved` has those that may still be needed, too, before anything is taken."""
+    def _lines(self) -> Iterator[str]:
         yield self.short(f"# Run {inline(self.snapshot.run_id)}, snapshot {self.snapshot.sequence}")
         left: list[str] = []
         for heading, (fixed, listings) in self.sections.items():
@@ -107,7 +123,7 @@ class NarrativePage:
             lines = [*fixed, *(line for each in listings for line in each.lines())]
             if left and not self.is_small:
                 lines, left = [*lines, self._left_out(left)], []
-            if lines or not self.is_small or (reserved and any(each.entries for each in listings)):
+            if lines or not self.is_small:
                 yield from ("", f"## {heading}", "", *(lines or ["None."]))
         if left:
             yield from ("", self._left_out(left))
@@ -121,9 +137,9 @@ class NarrativePage:
         """Returns a text that is cut to the length of a line, without the reference at its end."""
         return clipped(text, int(self.line * share))
 
-    def name(self, text: str) -> str:
+    def name(self, text: str, most: int = 80) -> str:
         """Returns a name of the log."""
-        return clipped(inline(text), min(80, self.line // 2))
+        return clipped(inline(text), min(most, self.line // 2))
 
     def words(self, text: str, share: float = 1.0) -> str:
         """Returns words of the log on one line, with short references; one at the end stays if the words are cut."""

@@ -8,7 +8,7 @@ from typing import TypeVar
 from msgspec import UNSET
 
 from slicebase.core.hashing import canonical
-from slicebase.runs.narrative_page import ItemList, ItemSort, NarrativePage, NarrativeSection, clipped, code, inline
+from slicebase.runs.narrative_page import ItemList, ItemSort, NarrativePage, NarrativeSection, code, inline
 from slicebase.runs.records import Claim, Conflict, DoneDefinition, Failure
 
 MOST_ACTIONS = 3
@@ -17,8 +17,8 @@ _MOST_NAMED = 5
 
 # In the order in which they get what is left of the room.
 _SORTS: Mapping[str, ItemSort] = {
-    "instruction": ItemSort("constraint", "constraints", 0.15, "Constraints, as they were said"),
-    "question": ItemSort("open question", "open questions", 0.15),
+    "instruction": ItemSort("constraint", "constraints", 0.15, "Constraints, as they were said", is_needed=True),
+    "question": ItemSort("open question", "open questions", 0.15, is_needed=True),
     "failure": ItemSort("open failure", "open failures", 0.1),
     "conflict": ItemSort("conflict", "conflicts", 0.15),
     "verified": ItemSort("verified claim", "verified claims", 0.25),
@@ -65,32 +65,31 @@ def _budgets(done: DoneDefinition) -> str:
 def _changes(page: NarrativePage) -> NarrativeSection:
     snapshot = page.snapshot
     counts, state, coverage = snapshot.counts, snapshot.state, snapshot.state.source_coverage
-    sequence = snapshot.sequence
     if page.is_small:
         return [], []
     return [
         f"- {counts.counted_events_since_last_compaction} counted events "
         f"in {counts.steps_since_last_compaction} steps.",
-        f"- Claims: {_delta(((item.claim_id, item) for item in state.claims), sequence)}",
-        f"- Conflicts: {_delta(((item.conflict_id, item) for item in state.conflicts), sequence)}",
-        f"- Failures: {_delta(((item.failure_id, item) for item in state.failures), sequence)}",
+        f"- Claims: {_delta(page, ((item.claim_id, item) for item in state.claims))}",
+        f"- Conflicts: {_delta(page, ((item.conflict_id, item) for item in state.conflicts))}",
+        f"- Failures: {_delta(page, ((item.failure_id, item) for item in state.failures))}",
         f"- Sources seen: {len(coverage.source_ids_seen)}; chunks seen: {len(coverage.chunk_ids_seen)}, "
         f"cited: {len(coverage.chunk_ids_cited)}.",
     ], []
 
 
-def _delta(items: Iterable[tuple[str, Claim | Conflict | Failure]], sequence: int) -> str:
+def _delta(page: NarrativePage, items: Iterable[tuple[str, Claim | Conflict | Failure]]) -> str:
     """Returns how many items there are, which are new in this snapshot, and which have changed since the last one."""
-    listed = list(items)
+    listed, sequence = list(items), page.snapshot.sequence
     fresh = [(name, item) for name, item in listed if item.changed == sequence]
-    new = _names([(name, item) for name, item in fresh if item.since == sequence])
-    changed = _names([(name, item) for name, item in fresh if item.since != sequence])
+    new = _names(page, [(name, item) for name, item in fresh if item.since == sequence])
+    changed = _names(page, [(name, item) for name, item in fresh if item.since != sequence])
     return f"{len(listed)}; new: {new}; changed: {changed}."
 
 
-def _names(items: Sequence[tuple[str, Claim | Conflict | Failure]]) -> str:
+def _names(page: NarrativePage, items: Sequence[tuple[str, Claim | Conflict | Failure]]) -> str:
     """Returns the names of a few items, and how many more there are; of what a transcript says, only how many."""
-    named = [f"{clipped(inline(name), 40)} ({item.status})" for name, item in items if not _is_told(name, item)]
+    named = [f"{page.name(name, 40)} ({item.status})" for name, item in items if not _is_told(name, item)]
     others = len(items) - min(len(named), _MOST_NAMED)
     shown = [*named[:_MOST_NAMED], *([f"{others} more" if named else str(others)] if others else [])]
     return ", ".join(shown) or "none"
@@ -190,13 +189,13 @@ def _actions(page: NarrativePage) -> Iterator[str]:
     state = page.snapshot.state
     asked = sorted(state.open_questions, key=_urgency)
     urgent = [each for each in asked if _urgency(each) < _PLAIN]
-    yield from (page.words(_asked(each)) for each in urgent)
+    yield from (page.words(_asked(each), 0.8) for each in urgent)
     for conflict in _with_status(state.conflicts, "open"):
         name = page.name(conflict.conflict_id)
-        yield f"Resolve the conflict {name}: {page.words(conflict.description)}{page.at(conflict.side_a_refs)}"
-    yield from (page.words(f"Answer: {each}") for each in asked[len(urgent) :])
+        yield f"Resolve the conflict {name}: {page.words(conflict.description, 0.6)}{page.at(conflict.side_a_refs)}"
+    yield from (page.words(f"Answer: {each}", 0.8) for each in asked[len(urgent) :])
     for failure in _with_status(state.failures, "open"):
-        yield f"Mend the failure {page.name(failure.failure_id)}: {_failure_text(page, failure)}"
+        yield f"Mend the failure {page.name(failure.failure_id)}: {_failure_text(page, failure, 0.5)}"
 
 
 def _manifests(page: NarrativePage) -> NarrativeSection:
@@ -210,9 +209,9 @@ def _manifests(page: NarrativePage) -> NarrativeSection:
         lines = [
             f"- Of {diagnostics.candidates} candidates {diagnostics.selected} were selected and "
             f"{diagnostics.excluded} left out ({reasons or 'no reasons'}).",
-            f"- Filters: {', '.join(code(clipped(name, 40)) for name in diagnostics.filters[:5]) or 'none'}.",
+            f"- Filters: {', '.join(code(page.name(name, 40)) for name in diagnostics.filters[:5]) or 'none'}.",
         ]
-    named = ([f"- {code(clipped(each, 80))}"] for each in reversed(page.snapshot.latest_context_manifest_ids))
+    named = ([f"- {code(page.name(each))}"] for each in reversed(page.snapshot.latest_context_manifest_ids))
     return lines, [_listing(page, "manifest", named)]
 
 
@@ -258,8 +257,9 @@ def _newest(items: Iterable[_Item]) -> list[_Item]:
     return [item for _, item in numbered]
 
 
-def _failure_text(page: NarrativePage, failure: Failure) -> str:
-    return f"{page.words(f'{failure.category} at {failure.where}', 0.5)}: {page.words(failure.why)}"
+def _failure_text(page: NarrativePage, failure: Failure, share: float = 1.0) -> str:
+    place = page.words(f"{failure.category} at {failure.where}", share / 2)
+    return f"{place}: {page.words(failure.why, share)}"
 
 
 def _with_status(items: Iterable[_Item], status: str) -> list[_Item]:
