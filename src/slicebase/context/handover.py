@@ -109,7 +109,8 @@ def _is_claim(item: TranscriptItem) -> bool:
         return item.mark != "file"  # files are claims with their state
     if item.kind == "decision":
         return item.mark != "by the assistant" or not _PROPOSES.match(item.text)
-    return item.kind == "finding"
+    leads_in = item.origin == "report" and item.text.rstrip("*_` ").endswith(":")
+    return item.kind == "finding" and item.form != "heading" and not leads_in
 
 
 _PROPOSES: Final = re.compile(r"\W*let's\b", re.IGNORECASE)  # while it works, an agent says so of its next step

@@ -44,6 +44,11 @@ class ItemList:
         self.taken = 0
         self.used = 0
 
+    def titled(self, title: str) -> "ItemList":
+        """Returns the list with another title."""
+        self.title = [f"### {title}"]
+        return self
+
     def may_take(self, room: int) -> bool:
         """Returns whether there is another item that is shown and fits."""
         return self.taken < min(self.most, len(self.entries)) and self.cost() <= room

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import islice, takewhile
 from typing import TypeVar
 
 from msgspec import UNSET
@@ -14,6 +14,7 @@ from slicebase.runs.records import Claim, Conflict, DoneDefinition, Failure
 MOST_ACTIONS = 3
 NOTHING_OPEN = "Continue towards the done definition."
 _MOST_NAMED = 5
+_LONG_FOLDER = 8  # characters: shorter ones are not worth a word
 
 # In the order in which they get what is left of the room.
 _SORTS: Mapping[str, ItemSort] = {
@@ -32,7 +33,6 @@ _SORTS: Mapping[str, ItemSort] = {
     "other": ItemSort("other claim", "other claims", 0.1),
     "manifest": ItemSort("manifest", "manifests", 0.05),
 }
-_KINDS = ("file", "command", "decision", "artefact")  # of claims in the section on what is not known
 
 _Item = TypeVar("_Item", Claim, Conflict, Failure)
 
@@ -108,8 +108,8 @@ def _verified(page: NarrativePage) -> NarrativeSection:
     return [], [_listing(page, "verified", entries)]
 
 
-def _named(page: NarrativePage, name: str, words: str, mark: str = "") -> str:
-    return f"- {mark}**{page.name(name)}** {page.words(words)}"
+def _named(page: NarrativePage, name: str, words: str, mark: str = "", share: float = 1.0) -> str:
+    return f"- {mark}**{page.name(name)}** {page.words(words, share)}"
 
 
 def _conflicts(page: NarrativePage) -> NarrativeSection:
@@ -141,24 +141,25 @@ def _unknowns(page: NarrativePage) -> NarrativeSection:
     asked = ([f"- {page.words(_asked(each))}"] for each in sorted(state.open_questions, key=_urgency))
     plain = _newest(each for each in state.claims if each.status == "candidate" and _kind(each) not in _SORTS)
     replies = [each for each in plain if _REPLY.fullmatch(each.claim_id)]
-    others = ([*_candidate(page, each, "Not verified: ")] for each in plain if each not in replies)
-    told = ([*_candidate(page, each, "Last reply, not verified: ")] for each in replies)
+    others = (
+        [_named(page, each.claim_id, each.statement, "Not verified: "), *page.pointers(each.evidence_refs, "evidence")]
+        for each in plain
+        if each not in replies
+    )
+    told = ([_named(page, each.claim_id, each.statement, "Last reply, not verified: ", 0.4)] for each in replies)
     return [], [
         _listing(page, "question", asked),
         _listing(page, "reply", told),
         _listing(page, "last finding", _said(page, "finding", last=True)),
-        *(_listing(page, kind, _said(page, kind)) for kind in _KINDS),
+        _listing(page, "command", _said(page, "command")),
+        _files(page),
+        *(_listing(page, kind, _said(page, kind)) for kind in ("decision", "artefact")),
         _listing(page, "finding", _said(page, "finding", last=False)),
         _listing(page, "other", others),
     ]
 
 
 _REPLY = re.compile(r"reply-\d+")  # the last words of a step of a conversation
-
-
-def _candidate(page: NarrativePage, claim: Claim, mark: str) -> Iterator[str]:
-    yield _named(page, claim.claim_id, claim.statement, mark)
-    yield from page.pointers(claim.evidence_refs, "evidence")
 
 
 def _listing(page: NarrativePage, name: str, entries: Iterable[Iterable[str]]) -> ItemList:
@@ -174,6 +175,18 @@ def _said(page: NarrativePage, kind: str, *, last: bool | None = None) -> Iterat
     for each in sorted(found, key=lambda each: -page.place(each.evidence_refs)):
         if last is None or last != page.last_seen.isdisjoint(at.chunk_id for at in each.evidence_refs):
             yield [f"- {page.words(each.statement)}{page.at(each.evidence_refs)}"]
+
+
+def _files(page: NarrativePage) -> ItemList:
+    """Returns the list of files, without the folders that all of them are in; two steps of each path stay."""
+    lines = list(_said(page, "file"))
+    paths = [line[0].removeprefix("- ").split(" ")[0] for line in lines]
+    steps = takewhile(lambda step: len(set(step)) == 1, zip(*(path.split("/")[:-2] for path in paths), strict=False))
+    below = "".join(f"{step[0]}/" for step in steps) if len(paths) > 1 else ""
+    found = _listing(page, "file", ([f"- {line[0].removeprefix('- ').removeprefix(below)}"] for line in lines))
+    if len(below) >= _LONG_FOLDER:
+        return found.titled(f"Files below {page.words(below)}, not verified")
+    return found if not below else _listing(page, "file", lines)
 
 
 def _next_actions(page: NarrativePage) -> NarrativeSection:
