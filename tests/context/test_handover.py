@@ -123,3 +123,12 @@ def test_the_actions_of_a_trajectory_are_calls(transcript: Transcript) -> None:
     assert of(found, "file") == ["src/a.py (changed, last fixed_value, end_of_edit)"]
     assert of(found, "command") == ["python repro.py"]
     assert found.questions == []
+
+
+def test_what_was_said_of_a_failure_is_over_with_it(transcript: Transcript) -> None:
+    transcript.user("Build it.")
+    transcript.run("make all", "error: the brace in line 3 is missing", error=True)
+    transcript.say("The build is broken: a bracket is missing in the generated header.")
+    assert len(of(handover(transcript.turns), "finding")) == 1
+    transcript.run("make all", "ok")
+    assert of(handover(transcript.turns), "finding") == []

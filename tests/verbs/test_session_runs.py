@@ -1,6 +1,7 @@
 """The run of a conversation grows with it, and knows what an agent needs to go on (rulings 55 and 56)."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,7 +9,10 @@ import pytest
 from slicebase.base import Slicebase
 from slicebase.graph.turn import Session
 from slicebase.history.annotate import Annotator
+from slicebase.history.paths import Paths, is_summary
 from tests.context.transcripts import Transcript
+from tests.paths import SHARED
+from tests.runs.golden import assert_golden
 
 NOW = 1_767_225_600_000
 
@@ -59,9 +63,9 @@ def test_a_run_that_grew_says_what_a_run_of_the_whole_conversation_says(base: Sl
     turns = conversation().turns
     base.runs.from_session("s", "whole")
     whole = known(base, "whole")
-    for number, turn in enumerate(turns[:-1]):
+    for number, turn in enumerate(turns[:-1:2]):
         base.runs.from_session("s", f"grown-{number}", leaf=turn.id)
-        base.runs.from_session("s", f"grown-{number}", leaf=turns[(number + len(turns)) // 2].id)
+        base.runs.from_session("s", f"grown-{number}", leaf=turns[number + len(turns) // 2].id)
         base.runs.from_session("s", f"grown-{number}")
         assert known(base, f"grown-{number}") == whole
     assert base.verify().exit == 0
@@ -124,3 +128,31 @@ def test_the_narrative_of_a_fixed_failure_does_not_ask_to_mend_it(base: Slicebas
     assert "Mend" not in text
     assert "1. Answer the prompt: Which files did you touch?" in text
     assert "- Never push to main yourself." in text
+
+
+# Real transcripts. A person has read each line of their narratives, and can say why it is there.
+
+REAL = SHARED / "data"
+
+
+@pytest.mark.skipif(not REAL.is_dir(), reason="../shared/data is not here")
+@pytest.mark.parametrize(
+    ("path", "at_compaction"),
+    [
+        ("claude-code/lost/3ae3ab59-52bc-413d-ad30-02b165c91785.jsonl", True),
+        ("claude-code/lost/67d765b5-4286-4ec5-b051-950466e186f0.jsonl", False),
+        ("claude-code/lost/847ff7d2-4a55-44d7-a3f5-a3afd89f1ee1.jsonl", True),
+        ("claude-code/compacted/deeac353-0765-4439-9056-293619a99172.jsonl", False),
+        ("runs/swe-agent/pydicom__pydicom-1458.traj", False),
+    ],
+)
+def test_the_narratives_of_real_transcripts_are_the_golden_ones(tmp_path: Path, path: str, at_compaction: bool) -> None:
+    with Slicebase.init(tmp_path, clock=lambda: NOW / 1000) as made:
+        made.import_(REAL / path)
+        session = Path(path).stem
+        turns = Paths(made.truth).to_leaf(session)
+        summaries = [place for place, turn in enumerate(turns) if is_summary(turn)]
+        last = turns[summaries[0] - 1] if at_compaction else turns[-1]
+        made.runs.from_session(session, "r", leaf=last.id)
+        made.runs.compact("r")
+        assert_golden(f"narratives/{session[:8]}.md", made.runs.narrative("r", write=False).text.encode())

@@ -15,7 +15,6 @@ from slicebase.context.lost_items import TranscriptItem, placed_parts
 from slicebase.context.lost_phrases import is_narration
 from slicebase.context.lost_requests import Exchange, exchanges
 from slicebase.context.lost_shell import simple_commands
-from slicebase.context.lost_speech import REFUSED
 from slicebase.context.lost_tools import (
     FINISHERS,
     PATHS,
@@ -27,7 +26,7 @@ from slicebase.context.lost_tools import (
     tool_name,
 )
 from slicebase.context.lost_words import sentences
-from slicebase.context.outcomes import outcome
+from slicebase.context.outcomes import OpenFailures, outcome
 from slicebase.core.hashing import canonical, digest_of
 from slicebase.graph.turn import Part, Turn, part_text
 from slicebase.runs.evidence import Chunk, Evidence, cite
@@ -79,8 +78,13 @@ def handover(turns: Sequence[Turn]) -> Handover:
     waiting = asked[-1] if asked and not _is_answered(asked[-1], turns) else None
     claims: dict[str, HandoverClaim] = {}
     newest_first = sorted(found, key=lambda item: (-item.order, item.start))
-    said = [item for item in newest_first if item.state in _STANDS and _is_claim(item)]
-    for kind, words, name, place in (*_said(said), *_refused(turns), *_files(turns)):
+    calls = _Calls(turns)
+    said = [
+        item
+        for item in newest_first
+        if item.state in _STANDS and _is_claim(item) and not (item.state == "open" and item.turn in calls.mended)
+    ]
+    for kind, words, name, place in (*_said(said), *calls.refused(), *_files(turns)):
         claim_id = f"{kind}-{digest_of([kind, name]).removeprefix('sha256:')[:_ID_DIGITS]}"
         evidence = texts.cite(place)
         if evidence is not None and claim_id not in claims:
@@ -107,10 +111,10 @@ def _is_claim(item: TranscriptItem) -> bool:
         return item.state == "standing" and item.result is not None
     if item.kind == "artefact":
         return item.mark != "file"  # files are claims with their state
-    if item.kind == "decision":
-        return item.mark != "by the assistant" or not _PROPOSES.match(item.text)
+    if item.mark != "by the user" and _PROPOSES.match(item.text):
+        return False
     leads_in = item.origin == "report" and item.text.rstrip("*_` ").endswith(":")
-    return item.kind == "finding" and item.form != "heading" and not leads_in
+    return item.kind == "decision" or (item.kind == "finding" and item.form != "heading" and not leads_in)
 
 
 _PROPOSES: Final = re.compile(r"\W*let's\b", re.IGNORECASE)  # while it works, an agent says so of its next step
@@ -122,26 +126,47 @@ def _said(found: Iterable[TranscriptItem]) -> Iterator[_Found]:
         yield item.kind, item.text, name, _Words(item.turn, item.text, item.start, item.end)
 
 
-def _refused(turns: Sequence[Turn]) -> Iterator[_Found]:
-    """Yields the calls that the user refused and that were not made since, the newest first.
+class _Calls:
+    """How the calls of a conversation ended: which the user refused, and what was said of failures that are over."""
 
-    A reason that the user gave is an instruction of its own.
-    """
-    calls: dict[str | None, tuple[Part, Turn]] = {}
-    refused: dict[str, _Found] = {}
-    for turn in turns:
-        for part in turn.parts:
-            if part.type == "tool_call":
-                calls[part.call_id] = part, turn
-            elif part.type == "tool_result" and part.call_id in calls:
-                call, caller = calls[part.call_id]
-                found = outcome(call, part)
-                key = str(sorted(found.needs) or found.call)
-                refused.pop(key, None)
-                if found.ended == "refused" and REFUSED.search(part.text or ""):
-                    words = f"The user refused {found.where}"
-                    refused[key] = "instruction", words, key, _Words(caller.id, found.where.partition(": ")[2], 0, 0)
-    yield from reversed(refused.values())
+    def __init__(self, turns: Sequence[Turn]) -> None:
+        self.mended: set[str] = set()  # turns right after a failure that was made good
+        self._refused: dict[str, _Found] = {}
+        self._open = OpenFailures()
+        self._after: dict[str, list[str]] = {}
+        calls: dict[str | None, tuple[Part, Turn]] = {}
+        failed: list[str] = []
+        for turn in turns:
+            if turn.role == "assistant":
+                for name in failed:
+                    self._after.setdefault(name, []).append(turn.id)
+                failed = []
+            for part in turn.parts:
+                if part.type == "tool_call":
+                    calls[part.call_id] = part, turn
+                elif part.type == "tool_result" and part.call_id in calls:
+                    failed += self._ended(*calls[part.call_id], part)
+
+    def refused(self) -> Iterator[_Found]:
+        """Yields the calls that the user refused and that were not made since, the newest first.
+
+        A reason that the user gave is an instruction of its own.
+        """
+        yield from reversed(self._refused.values())
+
+    def _ended(self, call: Part, caller: Turn, result: Part) -> list[str]:
+        """Notes how a call ended. Returns its failure."""
+        found = outcome(call, result)
+        key, name = str(sorted(found.needs) or found.call), found.fingerprint
+        self._refused.pop(key, None)
+        if found.ended == "refused":
+            at = _Words(caller.id, found.where.partition(": ")[2], 0, 0)
+            self._refused[key] = "instruction", f"The user refused {found.where}", key, at
+        good = self._open.made_good(found) if found.ended == "ok" else []
+        if found.ended == "failed":
+            good = self._open.add(name, found)
+        self.mended.update(turn for each in good for turn in self._after.pop(each, ()))
+        return [name] if found.ended == "failed" else []
 
 
 class _FileState(NamedTuple):
