@@ -7,7 +7,8 @@ expressed in the things that the turns before the cut show: nothing counts that 
   it is only listed, or read right before an edit of it (`context/rediscovery.py`): then the edit counts. A failed read
   or edit does not count. A file is known by the last two steps of its path, and by its name if no other has it.
 - A command is known by its program and what it is told to do (`go test`, `mise run lint`), without flags, paths and
-  values: those are files, tests and identifiers. Commands that show or change the state of the moment do not count.
+  values: those are files, tests and identifiers. Commands that show or change the state of the moment do not count;
+  the files and commits that `git show` and the like look into do.
 - An identifier is a name of code that the turns before declare, search for, or write in prose; variables and
   parameters inside of functions are none. It is used if it is searched for, an argument of a command, in a line that
   an edit adds or removes, or declared in a written file. A test is an identifier that is named like one.
@@ -21,7 +22,8 @@ from typing import Any, Final, Literal, NamedTuple
 
 from msgspec.structs import replace
 
-from slicebase.context.lost_tools import PATHS, argument, file_changes
+from slicebase.context.lost_shell import simple_commands
+from slicebase.context.lost_tools import PATHS, argument, command_in, file_changes, tool_name
 from slicebase.context.rediscovery import lookups
 from slicebase.graph.turn import Part, Turn
 
@@ -34,7 +36,8 @@ _FILE: Final = re.compile(
     r"sh|bash|bats|html|css|scss|svg|c|h|cc|cpp|hpp|rs|java|kt|swift|rb|php|lua|sql|xml|proto|ipynb|csv|tmpl|traj)\Z"
 )
 _WORD: Final = re.compile(r"[A-Za-z_]\w{3,}")
-_IS_NAME: Final = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]|\w_\w")
+_IS_NAME: Final = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z](?!\Z)|\w_\w")
+_HASH: Final = re.compile(r"\b(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,40}\b")
 _IS_TEST: Final = re.compile(r"(?:Test|Benchmark|Fuzz|Example)[A-Z_]|test_|\w+(?:_test|Test|_spec|Spec)\Z")
 _DECLARED: Final = re.compile(
     r"(?:\b(?:func|function|def|class|type|interface|struct|enum|trait|fn)\s+(?:\([^)\n]{0,80}\)\s*)?"
@@ -50,6 +53,8 @@ _LOCAL: Final = re.compile(
 )
 _ESCAPED: Final = re.compile(r"\\[nrt\"]")  # a call is rendered as JSON
 _ORDER: Final = re.compile(r"[a-z][a-z0-9]*(?:[:_-][a-z0-9]+)*\Z")  # a word that tells a program what to do
+# Commands of the moment that look into what they name.
+_LOOKS: Final = re.compile(r"(?:git (?:show|diff|log|blame|ls-tree|cat-file)|jq|awk|wc|diff)\b")
 _PROGRAM: Final = re.compile(r"[\w@+~./-]*\w\Z")
 
 
@@ -178,9 +183,16 @@ def _used_files(turns: Sequence[Turn]) -> Iterator[str]:
             yield from _paths(each.what)
         elif each.kind == "search":
             yield from _paths(each.where)
+    yield from (path for command in _looking(turns) for path in _paths(command))
 
 
 # Commands
+
+
+def _looking(turns: Sequence[Turn]) -> Iterator[str]:
+    for part in _calls(turns):
+        if command := command_in(tool_name(part), part.arguments):
+            yield from filter(_LOOKS.match, simple_commands(command))
 
 
 def _families(turns: Sequence[Turn]) -> Iterator[str]:
@@ -215,7 +227,9 @@ def _as_written(family: str) -> re.Pattern[str]:
 
 
 def _names(text: str) -> set[str]:
-    return {word for word in set(_WORD.findall(text)) if _IS_NAME.search(word)}
+    """Returns the names of code in a text, and the hashes of commits; a path is none."""
+    plain = _RUN.sub(lambda run: " " if _FILE.match(run[0].rstrip(".-")) else run[0], text)
+    return {word for word in set(_WORD.findall(plain)) if _IS_NAME.search(word)} | set(_HASH.findall(plain))
 
 
 def _known_names(turns: Sequence[Turn]) -> set[str]:
@@ -237,11 +251,8 @@ def _known_names(turns: Sequence[Turn]) -> set[str]:
 def _sought(turns: Sequence[Turn]) -> Iterator[str]:
     for each in lookups(turns):
         if each.kind in ("search", "command"):
-            yield from _names(_without_paths(each.what))
-
-
-def _without_paths(text: str) -> str:
-    return _RUN.sub(lambda run: " " if "/" in run[0] or _FILE.match(run[0]) else run[0], text)
+            yield from _names(each.what)
+    yield from (name for command in _looking(turns) for name in _HASH.findall(command))
 
 
 def _used_names(turns: Sequence[Turn]) -> Iterator[str]:

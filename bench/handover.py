@@ -11,9 +11,10 @@ goes on without; the client's own summary, its beginning and its end; the last m
 What follows a compaction was written by an agent that had the summary: this favours the summary.
 
 A text names at most three next actions: the narrative in its section, a summary under its heading *next step*, the last
-messages by the last prompt and the last words of the agent. An action is right if it names a file, test or identifier
-that the next 10 turns use, quotes a command that they run, or shares half of its content words, and at least three,
-with the next prompt, or else with what the agent says first.
+messages by the last prompt and the last words of the agent, where the text has them. Their first 400 characters count.
+An action is right if it names a file, test or identifier that the next 10 turns use, quotes a command that they run, or
+has at least three content words, and half of those of the shorter one, in common with the next prompt; if the agent
+goes on without one, with the prompt that it works on, or with what it says first.
 
 Settings are chosen by the development half. Sessions belong to a half by a hash of their name.
 """
@@ -52,9 +53,11 @@ AT_PROMPTS = 6  # of each session
 AT_STEPS = 2  # of each trajectory
 BEFORE, AFTER = 12, 10  # turns that a cut at least has on both sides
 WINDOW = 40  # turns
+APART = 20  # turns between two prompts
 NEXT = 10  # turns
 LEAST_USED = 2
 BEGINNING = 300  # characters of a message
+LONGEST = 400  # characters of an action
 
 
 class Cut(NamedTuple):
@@ -72,14 +75,19 @@ class Cut(NamedTuple):
         return f"{self.session[:8]} {self.at} {len(self.before)}"
 
 
+class Action(NamedTuple):
+    text: str
+    right: bool
+
+
 class Answer(NamedTuple):
-    """What a text of a method names at a cut, and whether its first or any of its next actions is right."""
+    """What a text of a method names at a cut, what is used after it, and the next actions that the text names."""
 
     method: str
     cut: Cut
     named: frozenset[Thing]
     used: frozenset[Thing]
-    actions: tuple[bool, ...]
+    actions: tuple[Action, ...]
 
 
 def run() -> None:
@@ -140,11 +148,20 @@ def cuts(source: Slicebase, session: str, format_name: str) -> list[Cut]:
     choose = random.Random(f"{SEED} {session}")
     if format_name == SWE_AGENT:
         steps = [place for place in _possible(turns) if turns[place].role == "assistant"]
-        chosen += [(place, "step") for place in choose.sample(steps, min(AT_STEPS, len(steps)))]
+        chosen += [(place, "step") for place in _apart(choose.sample(steps, len(steps)), 6)[:AT_STEPS]]
     else:
         prompts = [place for place in _possible(turns) if _prompt(turns[place])]
-        chosen += [(place, "prompt") for place in choose.sample(prompts, min(AT_PROMPTS, len(prompts)))]
+        chosen += [(place, "prompt") for place in _apart(choose.sample(prompts, len(prompts)), APART)[:AT_PROMPTS]]
     return [_cut(session, turns, place, at) for place, at in sorted(chosen)]
+
+
+def _apart(places: Iterable[int], least: int) -> list[int]:
+    """Returns the places without those that are near an earlier one."""
+    chosen: list[int] = []
+    for place in places:
+        if all(abs(place - other) >= least for other in chosen):
+            chosen.append(place)
+    return chosen
 
 
 def _begins_summary(turns: Sequence[Turn], place: int) -> bool:
@@ -183,17 +200,13 @@ def narrative(memory: Slicebase, run_id: str, size: int) -> str:
 
 def _texts(memory: Slicebase, cut: Cut, run_id: str, size: int) -> Iterator[tuple[str, str]]:
     yield "narrative", narrative(memory, run_id, size)
-    question = cut.prompt or next(filter(None, map(_prompt, reversed(cut.before))), "continue")
-    yield "context --run", memory.context(_short(question), size, run=run_id, record=False).text
+    question = " ".join((cut.prompt or _last_prompt(cut.before) or "continue").split())[:BEGINNING]
+    yield "context --run", memory.context(question, size, run=run_id, record=False).text
     if cut.summary:
         yield "client's summary, beginning", _beginning(cut.summary, size)
         yield "client's summary, end", _end(cut.summary, size)
     yield "last messages", _end("\n\n".join(turn_text(turn.parts) for turn in cut.before), size)
     yield "last messages, beginnings", _beginnings(cut.before, size)
-
-
-def _short(question: str) -> str:
-    return " ".join(question.split())[:2000]
 
 
 def _beginning(text: str, size: int) -> str:
@@ -226,52 +239,56 @@ def _of_cut(memory: Slicebase, cut: Cut, run_id: str) -> Iterator[Answer]:
     came = CameNext(known, cut)
     for size in SIZES:
         for method, text in _texts(memory, cut, run_id, size):
-            right = tuple(map(came.is_named_by, _actions(method, text, cut)))
-            yield Answer(f"{method}, {size:,}", cut, known.named(text) - given, used, right)
+            actions = tuple(Action(each, came.is_named_by(each)) for each in _actions(method, text, cut))
+            yield Answer(f"{method}, {size:,}", cut, known.named(text) - given, used, actions)
 
 
 # Next actions
 
-_SECTION = re.compile(r"^#+ Next actions$(.*?)(?=^#|\Z)", re.MULTILINE | re.DOTALL)
-_NUMBERED = re.compile(r"^\d\. (.+)$", re.MULTILINE)
-_NEXT_STEP: Final = re.compile(
-    r"^\W*(?:\d+\.\s*)?\W*(?:optional )?next steps?\b(.*)\Z", re.MULTILINE | re.DOTALL | re.IGNORECASE
-)
-_NO_ACTION = "Continue towards the done definition"
+_SECTION: Final = re.compile(r"^#+ Next actions$(.*?)(?=^#|\Z)", re.MULTILINE | re.DOTALL)
+_NUMBERED: Final = re.compile(r"^\d\. (.+)$", re.MULTILINE)
+_NEXT_STEP: Final = re.compile(r"^[\W\d]*(?:optional )?next steps?\b(.*)\Z", re.MULTILINE | re.DOTALL | re.IGNORECASE)
+_CLIENT: Final = re.compile(r"\s*(?:If you need specific details|Please continue the conversation)")
+_NO_ACTION: Final = "Continue towards the done definition"
 
 
 def _actions(method: str, text: str, cut: Cut) -> list[str]:
-    """Returns the next actions that a text names, at most three."""
+    """Returns the beginnings of the next actions that a text names, at most three."""
     if method.startswith("last"):
-        said = (turn_text(turn.parts) for turn in reversed(cut.before) if turn.role == "assistant" and _speaks(turn))
-        last = [next(filter(None, map(_prompt, reversed(cut.before))), ""), next(said, "").strip()[-500:]]
-        return [each for each in last if each and _is_in(each, text)]
+        last = [_last_prompt(cut.before)[:LONGEST], next(_said(reversed(cut.before)), "")[-LONGEST:]]
+        return [each for each in last if each and each[:100] in text]
     if method.startswith("client"):
         found = _NEXT_STEP.search(text)
-        return [each for each in found[1].split("\n\n") if len(content_stems(each)) > 2][:3] if found else []
-    section = _SECTION.search(text)
-    named = _NUMBERED.findall(section[1]) if section else []
-    return [each for each in named[:3] if not each.startswith(_NO_ACTION)]
+        entries = found[1].split("\n\n") if found else []
+        named = [each for each in entries if len(content_stems(each)) > 2 and not _CLIENT.match(each)]
+    else:
+        section = _SECTION.search(text)
+        named = _NUMBERED.findall(section[1]) if section else []
+    return [each[:LONGEST] for each in named[:3] if not each.startswith(_NO_ACTION)]
 
 
-def _speaks(turn: Turn) -> bool:
-    return any(part.type == "text" and (part.text or "").strip() for part in turn.parts)
+def _last_prompt(turns: Sequence[Turn]) -> str:
+    return next(filter(None, map(_prompt, reversed(turns))), "")
 
 
-def _is_in(words: str, text: str) -> bool:
-    return words[:100] in text
+def _said(turns: Iterable[Turn]) -> Iterator[str]:
+    """Yields what the agent says."""
+    for turn in turns:
+        texts = [part.text.strip() for part in turn.parts if part.type == "text" and part.text]
+        if turn.role == "assistant" and any(texts):
+            yield "\n\n".join(texts)
 
 
 class CameNext:
-    """What came after a cut: the things that the next turns use, their commands, and what was said first."""
+    """What came after a cut: the things that the next turns use, their commands, and the words for it."""
 
     def __init__(self, known: Known, cut: Cut) -> None:
         following = cut.after[:NEXT]
         self._known = known
         self._used = {thing for thing in known.used(following) if thing.kind != "command"}
         self._ran = [each.what for each in lookups(as_calls(following, [""])) if each.kind == "command"]
-        said = (turn_text(turn.parts) for turn in following if turn.role == "assistant" and _speaks(turn))
-        self._said = content_stems(cut.prompt or next(said, ""))
+        words = [cut.prompt] if cut.prompt else [_last_prompt(cut.before), next(_said(following), "")]
+        self._words = [content_stems(each) for each in words]
 
     def is_named_by(self, action: str) -> bool:
         if self._known.named(action) & self._used:
@@ -280,8 +297,7 @@ class CameNext:
         if any(" " in command and text.quote([command]) for command in self._ran):
             return True
         stems = content_stems(action)
-        shared = len(stems & self._said)
-        return shared >= 3 and 2 * shared >= min(len(stems), len(self._said))
+        return any(len(stems & words) >= max(3, min(len(stems), len(words)) / 2) for words in self._words)
 
 
 # The table
@@ -336,8 +352,8 @@ def _cells(rows: Sequence[Answer]) -> Iterator[str]:
     yield from (
         f"{value:.2f}" for value in (*all_kinds, all_kinds.f1, sum(score([row]).f1 for row in rows) / len(rows))
     )
-    yield f"{sum(row.actions[:1] == (True,) for row in rows)}"
-    yield f"{sum(any(row.actions) for row in rows)}"
+    yield f"{sum(any(action.right for action in row.actions[:1]) for row in rows)}"
+    yield f"{sum(any(action.right for action in row.actions) for row in rows)}"
     yield from (f"{score(rows, [kind]).f1:.2f}" for kind in KINDS)
 
 
@@ -346,7 +362,10 @@ def _counted(counts: Counter[str]) -> str:
 
 
 def _digest(found: Iterable[Answer]) -> str:
-    lines = [f"{each.cut.name} {each.method} {sorted(each.named)} {sorted(each.used)} {each.actions}" for each in found]
+    lines = [
+        f"{each.cut.name} {each.method} {sorted(each.named)} {sorted(each.used)} {[right for _, right in each.actions]}"
+        for each in found
+    ]
     return sha256("\n".join(lines).encode()).hexdigest()[:16]
 
 
@@ -359,8 +378,10 @@ def show(session: str) -> None:
             print(f"== {last} ({half_of(each.cut.session)}), next prompt: {each.cut.prompt[:300]!r}")
             print("   used:", *sorted(each.used), sep="\n     ")
         right = each.named & each.used
-        print(f"   {each.method}: {len(right)} of {len(each.used)}, names {len(each.named)}, actions {each.actions}")
+        print(f"   {each.method}: {len(right)} of {len(each.used)}, names {len(each.named)}")
         print("     ", ", ".join(thing.name for thing in sorted(right)))
+        for action in each.actions:
+            print(f"      next action, {'right' if action.right else 'wrong'}: {action.text[:300]!r}")
 
 
 if __name__ == "__main__":
