@@ -3,15 +3,17 @@
 `bench/handover.py` compares what the turns after a cut use with what a text about the turns before it names. Both are
 expressed in the things that the turns before the cut show: nothing counts that nobody could hand over.
 
-- A file is used if it is edited, read, shown by a command, searched in, or an argument of a command. It is not used if
-  it is only listed, or read right before an edit of it (`context/rediscovery.py`): then the edit counts. A failed read
-  or edit does not count. A file is known by the last two steps of its path, and by its name if no other has it.
+- A file is used if it is edited, read, shown by a command, searched in, an argument of a command, or named to another
+  agent. It is not used if it is only listed, or read right before an edit of it (`context/rediscovery.py`): then the
+  edit counts. A failed read or edit does not count. A file is known by the last two steps of its path, and by its name
+  if no other has it.
 - A command is known by its program and what it is told to do (`go test`, `mise run lint`), without flags, paths and
   values: those are files, tests and identifiers. Commands that show or change the state of the moment do not count;
   the files and commits that `git show` and the like look into do.
 - An identifier is a name of code that the turns before declare, search for, or write in prose; variables and
   parameters inside of functions are none. It is used if it is searched for, an argument of a command, in a line that
-  an edit adds or removes, or declared in a written file. A test is an identifier that is named like one.
+  an edit adds or removes, declared in a written file, or named to another agent. A test is an identifier that is named
+  like one.
 
 What tools return, and what the agent only says or thinks, uses nothing.
 """
@@ -23,7 +25,7 @@ from typing import Any, Final, Literal, NamedTuple
 from msgspec.structs import replace
 
 from slicebase.context.lost_shell import simple_commands
-from slicebase.context.lost_tools import PATHS, argument, command_in, file_changes, tool_name
+from slicebase.context.lost_tools import PATHS, REPORTERS, argument, command_in, file_changes, tool_name
 from slicebase.context.rediscovery import lookups
 from slicebase.graph.turn import Part, Turn
 
@@ -38,7 +40,7 @@ _FILE: Final = re.compile(
 _WORD: Final = re.compile(r"[A-Za-z_]\w{3,}")
 _IS_NAME: Final = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z](?!\Z)|\w_\w")
 _HASH: Final = re.compile(r"\b(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,40}\b")
-_IS_TEST: Final = re.compile(r"(?:Test|Benchmark|Fuzz|Example)[A-Z_]|test_|\w+(?:_test|Test|_spec|Spec)\Z")
+_IS_TEST: Final = re.compile(r"(?:Test|Benchmark|Fuzz|Example)[A-Z_]|test_|\w+Test\Z")
 _DECLARED: Final = re.compile(
     r"(?:\b(?:func|function|def|class|type|interface|struct|enum|trait|fn)\s+(?:\([^)\n]{0,80}\)\s*)?"
     r"|^(?:\s*\d+[→:\t])?(?:export )?(?:const|var|let)\s+)([A-Za-z_]\w{3,})",
@@ -144,6 +146,13 @@ def _calls(turns: Sequence[Turn]) -> Iterator[Part]:
                 yield part
 
 
+def _delegated(turns: Sequence[Turn]) -> Iterator[str]:
+    """Yields what the agent tells other agents to do."""
+    for part in _calls(turns):
+        if tool_name(part) in REPORTERS:
+            yield from _texts(part.arguments)
+
+
 def _texts(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
@@ -183,7 +192,7 @@ def _used_files(turns: Sequence[Turn]) -> Iterator[str]:
             yield from _paths(each.what)
         elif each.kind == "search":
             yield from _paths(each.where)
-    yield from (path for command in _looking(turns) for path in _paths(command))
+    yield from (path for text in (*_looking(turns), *_delegated(turns)) for path in _paths(text))
 
 
 # Commands
@@ -257,6 +266,7 @@ def _sought(turns: Sequence[Turn]) -> Iterator[str]:
 
 def _used_names(turns: Sequence[Turn]) -> Iterator[str]:
     yield from _sought(turns)
+    yield from (name for text in _delegated(turns) for name in _names(text))
     for part in _calls(turns):
         if file_changes(part):
             yield from _changed_names(part)

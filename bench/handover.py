@@ -3,8 +3,8 @@
 Real transcripts are cut at their compactions and, with a fixed seed, before a few prompts; trajectories, which have one
 prompt, before a few steps. The workspace has only the turns before the cut. What the next 40 turns use, up to the next
 compaction, is compared with what a text names (`bench/_used.py`): precision is the share of used things among those
-that it names, recall the share of those used that it names. The agent has the next prompt, so what it says counts on
-neither side. A cut after which fewer than two known things are used is left out.
+that it names, recall the share of those used that it names. What the prompts among these turns say, the agent gets
+from the user: it counts on neither side. A cut after which fewer than two known things are used is left out.
 
 The texts: the narrative of the run; `tt context --run`, asked with the next prompt, or with the last one if the agent
 goes on without; the client's own summary, its beginning and its end; the last messages, whole and by their beginnings.
@@ -49,11 +49,10 @@ DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 TRANSCRIPTS = ("claude-code/lost/*-*.jsonl", "claude-code/compacted/*.jsonl", "runs/swe-agent/*.traj")
 SIZES = (2_000, 4_000)
 SEED = "handover/1"
-AT_PROMPTS = 6  # of each session
-AT_STEPS = 2  # of each trajectory
+AT_PROMPTS, AT_STEPS = 6, 2  # cuts of each session, and of each trajectory
 BEFORE, AFTER = 12, 10  # turns that a cut at least has on both sides
 WINDOW = 40  # turns
-APART = 20  # turns between two prompts
+APART, APART_STEPS = 20, 6  # turns between two of them
 NEXT = 10  # turns
 LEAST_USED = 2
 BEGINNING = 300  # characters of a message
@@ -144,22 +143,29 @@ def _of_session(path: Path) -> Iterator[Answer]:
 def cuts(source: Slicebase, session: str, format_name: str) -> list[Cut]:
     """Returns the cuts of a stored session in their order."""
     turns = Paths(source.truth).to_leaf(session)
-    chosen = [(place, "compaction") for place in range(1, len(turns)) if _begins_summary(turns, place)]
-    choose = random.Random(f"{SEED} {session}")
-    if format_name == SWE_AGENT:
-        steps = [place for place in _possible(turns) if turns[place].role == "assistant"]
-        chosen += [(place, "step") for place in _apart(choose.sample(steps, len(steps)), 6)[:AT_STEPS]]
-    else:
-        prompts = [place for place in _possible(turns) if _prompt(turns[place])]
-        chosen += [(place, "prompt") for place in _apart(choose.sample(prompts, len(prompts)), APART)[:AT_PROMPTS]]
-    return [_cut(session, turns, place, at) for place, at in sorted(chosen)]
+    compactions = [place for place in range(1, len(turns)) if _begins_summary(turns, place)]
+    is_trajectory = format_name == SWE_AGENT
+    possible = [place for place in _possible(turns) if _begins_step(turns[place], is_trajectory)]
+    shuffled = random.Random(f"{SEED} {session}").sample(possible, len(possible))
+    others = _apart(shuffled, compactions, APART_STEPS if is_trajectory else APART)
+    chosen = [
+        (place, "step" if is_trajectory else "prompt") for place in others[: AT_STEPS if is_trajectory else AT_PROMPTS]
+    ]
+    return [
+        _cut(session, turns, place, at)
+        for place, at in sorted([*chosen, *((each, "compaction") for each in compactions)])
+    ]
 
 
-def _apart(places: Iterable[int], least: int) -> list[int]:
-    """Returns the places without those that are near an earlier one."""
+def _begins_step(turn: Turn, is_trajectory: bool) -> bool:
+    return turn.role == "assistant" if is_trajectory else bool(_prompt(turn))
+
+
+def _apart(places: Iterable[int], others: Sequence[int], least: int) -> list[int]:
+    """Returns the places without those that are near an earlier one, or near one of the others."""
     chosen: list[int] = []
     for place in places:
-        if all(abs(place - other) >= least for other in chosen):
+        if all(abs(place - other) >= least for other in (*others, *chosen)):
             chosen.append(place)
     return chosen
 
@@ -230,7 +236,7 @@ def _beginnings(turns: Sequence[Turn], size: int) -> str:
 
 def _of_cut(memory: Slicebase, cut: Cut, run_id: str) -> Iterator[Answer]:
     known = Known(cut.before)
-    given = known.named(cut.prompt)
+    given = known.named("\n".join([cut.prompt, *map(_prompt, cut.after)]))
     used = known.used(cut.after) - given
     if len(used) < LEAST_USED:
         return
