@@ -309,6 +309,18 @@ class CameNext:
 # The table
 
 
+HEADS = [
+    "cuts",
+    "precision",
+    "recall",
+    "F1",
+    "F1 by cut",
+    "first action",
+    "any action",
+    *(f"F1 {kind}" for kind in KINDS),
+]
+
+
 class Score(NamedTuple):
     precision: float
     recall: float
@@ -334,21 +346,13 @@ def _print(half: str, found: Sequence[Answer]) -> None:
         thing.kind for _, things in {(each.cut.name, each.used) for each in found} for thing in things
     )
     print(f"handover, {half} half: {len(own)} cuts ({_counted(Counter(own.values()))}); used: {_counted(used)}")
-    heads = (
-        "cuts",
-        "precision",
-        "recall",
-        "F1",
-        "F1 by cut",
-        "first action",
-        "any action",
-        *(f"F1 {kind}" for kind in KINDS),
-    )
     for part, kinds in (("all cuts", ("compaction", "prompt", "step")), ("compactions", ("compaction",))):
-        print(f"  {part:36}" + "".join(f"{head:>14}" for head in heads))
+        print(f"  {part:36}" + "".join(f"{head:>14}" for head in HEADS))
         chosen = [each for each in found if each.cut.at in kinds]
         for method in dict.fromkeys(each.method for each in chosen):
             rows = [each for each in chosen if each.method == method]
+            if len(rows) < len({each.cut.name for each in chosen}):  # only a compaction has a summary
+                continue
             print(f"  {method:36}" + "".join(f"{cell:>14}" for cell in _cells(rows)))
 
 
