@@ -57,7 +57,8 @@ _ESCAPED: Final = re.compile(r"\\[nrt\"]")  # a call is rendered as JSON
 _ORDER: Final = re.compile(r"[a-z][a-z0-9]*(?:[:_-][a-z0-9]+)*\Z")  # a word that tells a program what to do
 # Commands of the moment that look into what they name.
 _LOOKS: Final = re.compile(r"(?:git (?:show|diff|log|blame|ls-tree|cat-file)|jq|awk|wc|diff)\b")
-_PROGRAM: Final = re.compile(r"[\w@+~./-]*\w\Z")
+# What begins no command, or says too little.
+_NO_FAMILY: Final = re.compile(r"-.*|do|then|else|git|.*[^\w@+~./ :-].*", re.DOTALL)
 
 
 class Thing(NamedTuple):
@@ -214,15 +215,14 @@ def _families(turns: Sequence[Turn]) -> Iterator[str]:
 def _family(simple: str) -> str:
     """Returns the program of a command and what it is told to do."""
     program, *rest = simple.split() or [""]
-    if not _PROGRAM.match(program):
-        return ""
     orders = [program.removeprefix("./")]
     for word in rest[:3]:
         script = len(orders) == 1 and _FILE.match(word)
         if not script and not _ORDER.match(word):
             break
         orders.append(word)
-    return " ".join(orders[:3])
+    family = " ".join(orders[:3])
+    return "" if _NO_FAMILY.fullmatch(family) else family
 
 
 def _as_written(family: str) -> re.Pattern[str]:
