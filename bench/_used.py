@@ -3,14 +3,17 @@
 `bench/handover.py` compares what the turns after a cut use with what a text about the turns before it names. Both are
 expressed in the things that the turns before the cut show: nothing counts that nobody could hand over.
 
-- A file is used if it is edited, read, shown by a command, searched in, or an argument of a command. It is not used if
-  it is only listed, or read right before an edit of it (`context/rediscovery.py`): then the edit counts. A failed read
-  or edit does not count. A file is known by the last two steps of its path, and by its name if no other has it.
+- A file is used if it is edited, read, shown by a command, searched in, an argument of a command, or named to another
+  agent. It is not used if it is only listed, or read right before an edit of it (`context/rediscovery.py`): then the
+  edit counts. A failed read or edit does not count. A file is known by the last two steps of its path, and by its name
+  if no other has it.
 - A command is known by its program and what it is told to do (`go test`, `mise run lint`), without flags, paths and
-  values: those are files, tests and identifiers. Commands that show or change the state of the moment do not count.
+  values: those are files, tests and identifiers. Commands that show or change the state of the moment do not count;
+  the files and commits that `git show` and the like look into do.
 - An identifier is a name of code that the turns before declare, search for, or write in prose; variables and
   parameters inside of functions are none. It is used if it is searched for, an argument of a command, in a line that
-  an edit adds or removes, or declared in a written file. A test is an identifier that is named like one.
+  an edit adds or removes, declared in a written file, or named to another agent. A test is an identifier that is named
+  like one.
 
 What tools return, and what the agent only says or thinks, uses nothing.
 """
@@ -20,7 +23,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from typing import Any, Final, Literal, NamedTuple
 
-from slicebase.context.lost_tools import PATHS, Actions, argument, as_calls, file_changes
+from slicebase.context.lost_shell import simple_commands
+from slicebase.context.lost_tools import (
+    PATHS,
+    REPORTERS,
+    Actions,
+    argument,
+    as_calls,
+    command_in,
+    file_changes,
+    tool_name,
+)
 from slicebase.context.rediscovery import lookups
 from slicebase.graph.turn import Part, Turn
 
@@ -33,8 +46,9 @@ _FILE: Final = re.compile(
     r"sh|bash|bats|html|css|scss|svg|c|h|cc|cpp|hpp|rs|java|kt|swift|rb|php|lua|sql|xml|proto|ipynb|csv|tmpl|traj)\Z"
 )
 _WORD: Final = re.compile(r"[A-Za-z_]\w{3,}")
-_IS_NAME: Final = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]|\w_\w")
-_IS_TEST: Final = re.compile(r"(?:Test|Benchmark|Fuzz|Example)[A-Z_]|test_|\w+(?:_test|Test|_spec|Spec)\Z")
+_IS_NAME: Final = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z](?!\Z)|\w_\w")
+_HASH: Final = re.compile(r"\b(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,40}\b")
+_IS_TEST: Final = re.compile(r"(?:Test|Benchmark|Fuzz|Example)[A-Z_]|test_|\w+Test\Z")
 _DECLARED: Final = re.compile(
     r"(?:\b(?:func|function|def|class|type|interface|struct|enum|trait|fn)\s+(?:\([^)\n]{0,80}\)\s*)?"
     r"|^(?:\s*\d+[→:\t])?(?:export )?(?:const|var|let)\s+)([A-Za-z_]\w{3,})",
@@ -49,7 +63,10 @@ _LOCAL: Final = re.compile(
 )
 _ESCAPED: Final = re.compile(r"\\[nrt\"]")  # a call is rendered as JSON
 _ORDER: Final = re.compile(r"[a-z][a-z0-9]*(?:[:_-][a-z0-9]+)*\Z")  # a word that tells a program what to do
-_PROGRAM: Final = re.compile(r"[\w@+~./-]*\w\Z")
+# Commands of the moment that look into what they name.
+_LOOKS: Final = re.compile(r"(?:git (?:show|diff|log|blame|ls-tree|cat-file)|jq|awk|wc|diff)\b")
+# What begins no command, or says too little.
+_NO_FAMILY: Final = re.compile(r"-.*|do|then|else|git|.*[^\w@+~./ :-].*", re.DOTALL)
 
 
 class Thing(NamedTuple):
@@ -111,6 +128,13 @@ def _calls(turns: Sequence[Turn]) -> Iterator[Part]:
                 yield part
 
 
+def _delegated(turns: Sequence[Turn]) -> Iterator[str]:
+    """Yields what the agent tells other agents to do."""
+    for part in _calls(turns):
+        if tool_name(part) in REPORTERS:
+            yield from _texts(part.arguments)
+
+
 def _texts(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
@@ -150,9 +174,16 @@ def _used_files(turns: Sequence[Turn]) -> Iterator[str]:
             yield from _paths(each.what)
         elif each.kind == "search":
             yield from _paths(each.where)
+    yield from (path for text in (*_looking(turns), *_delegated(turns)) for path in _paths(text))
 
 
 # Commands
+
+
+def _looking(turns: Sequence[Turn]) -> Iterator[str]:
+    for part in _calls(turns):
+        if command := command_in(tool_name(part), part.arguments):
+            yield from filter(_LOOKS.match, simple_commands(command))
 
 
 def _families(turns: Sequence[Turn]) -> Iterator[str]:
@@ -165,15 +196,14 @@ def _families(turns: Sequence[Turn]) -> Iterator[str]:
 def _family(simple: str) -> str:
     """Returns the program of a command and what it is told to do."""
     program, *rest = simple.split() or [""]
-    if not _PROGRAM.match(program):
-        return ""
     orders = [program.removeprefix("./")]
     for word in rest[:3]:
         script = len(orders) == 1 and _FILE.match(word)
         if not script and not _ORDER.match(word):
             break
         orders.append(word)
-    return " ".join(orders[:3])
+    family = " ".join(orders[:3])
+    return "" if _NO_FAMILY.fullmatch(family) else family
 
 
 def _as_written(family: str) -> re.Pattern[str]:
@@ -187,7 +217,9 @@ def _as_written(family: str) -> re.Pattern[str]:
 
 
 def _names(text: str) -> set[str]:
-    return {word for word in set(_WORD.findall(text)) if _IS_NAME.search(word)}
+    """Returns the names of code in a text, and the hashes of commits; a path is none."""
+    plain = _RUN.sub(lambda run: " " if _FILE.match(run[0].rstrip(".-")) else run[0], text)
+    return {word for word in set(_WORD.findall(plain)) if _IS_NAME.search(word)} | set(_HASH.findall(plain))
 
 
 def _known_names(turns: Sequence[Turn]) -> set[str]:
@@ -209,15 +241,13 @@ def _known_names(turns: Sequence[Turn]) -> set[str]:
 def _sought(turns: Sequence[Turn]) -> Iterator[str]:
     for each in lookups(turns):
         if each.kind in ("search", "command"):
-            yield from _names(_without_paths(each.what))
-
-
-def _without_paths(text: str) -> str:
-    return _RUN.sub(lambda run: " " if "/" in run[0] or _FILE.match(run[0]) else run[0], text)
+            yield from _names(each.what)
+    yield from (name for command in _looking(turns) for name in _HASH.findall(command))
 
 
 def _used_names(turns: Sequence[Turn]) -> Iterator[str]:
     yield from _sought(turns)
+    yield from (name for text in _delegated(turns) for name in _names(text))
     for part in _calls(turns):
         if file_changes(part):
             yield from _changed_names(part)

@@ -3,17 +3,18 @@
 Real transcripts are cut at their compactions and, with a fixed seed, before a few prompts; trajectories, which have one
 prompt, before a few steps. The workspace has only the turns before the cut. What the next 40 turns use, up to the next
 compaction, is compared with what a text names (`bench/_used.py`): precision is the share of used things among those
-that it names, recall the share of those used that it names. The agent has the next prompt, so what it says counts on
-neither side. A cut after which fewer than two known things are used is left out.
+that it names, recall the share of those used that it names. What the prompts among these turns say, the agent gets
+from the user: it counts on neither side. A cut after which fewer than two known things are used is left out.
 
 The texts: the narrative of the run; `tt context --run`, asked with the next prompt, or with the last one if the agent
 goes on without; the client's own summary, its beginning and its end; the last messages, whole and by their beginnings.
 What follows a compaction was written by an agent that had the summary: this favours the summary.
 
 A text names at most three next actions: the narrative in its section, a summary under its heading *next step*, the last
-messages by the last prompt and the last words of the agent. An action is right if it names a file, test or identifier
-that the next 10 turns use, quotes a command that they run, or shares half of its content words, and at least three,
-with the next prompt, or else with what the agent says first.
+messages by the last prompt and the last words of the agent, where the text has them. Their first 400 characters count.
+An action is right if it names a file, test or identifier that the next 10 turns use, quotes a command that they run, or
+has at least three content words, and half of those of the shorter one, in common with the next prompt; if the agent
+goes on without one, with the prompt that it works on, or with what it says first.
 
 Settings are chosen by the development half. Sessions belong to a half by a hash of their name.
 """
@@ -49,13 +50,14 @@ DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 TRANSCRIPTS = ("claude-code/lost/*-*.jsonl", "claude-code/compacted/*.jsonl", "runs/swe-agent/*.traj")
 SIZES = (2_000, 4_000)
 SEED = "handover/1"
-AT_PROMPTS = 6  # of each session
-AT_STEPS = 2  # of each trajectory
+AT_PROMPTS, AT_STEPS = 6, 2  # cuts of each session, and of each trajectory
 BEFORE, AFTER = 12, 10  # turns that a cut at least has on both sides
 WINDOW = 40  # turns
+APART, APART_STEPS = 20, 6  # turns between two of them
 NEXT = 10  # turns
 LEAST_USED = 2
 BEGINNING = 300  # characters of a message
+LONGEST = 400  # characters of an action
 
 
 class Cut(NamedTuple):
@@ -73,14 +75,19 @@ class Cut(NamedTuple):
         return f"{self.session[:8]} {self.at} {len(self.before)}"
 
 
+class Action(NamedTuple):
+    text: str
+    right: bool
+
+
 class Answer(NamedTuple):
-    """What a text of a method names at a cut, and whether its first or any of its next actions is right."""
+    """What a text of a method names at a cut, what is used after it, and the next actions that the text names."""
 
     method: str
     cut: Cut
     named: frozenset[Thing]
     used: frozenset[Thing]
-    actions: tuple[bool, ...]
+    actions: tuple[Action, ...]
 
 
 def run() -> None:
@@ -137,15 +144,31 @@ def _of_session(path: Path) -> Iterator[Answer]:
 def cuts(source: Slicebase, session: str, format_name: str) -> list[Cut]:
     """Returns the cuts of a stored session in their order."""
     turns = Paths(source.truth).to_leaf(session)
-    chosen = [(place, "compaction") for place in range(1, len(turns)) if _begins_summary(turns, place)]
-    choose = random.Random(f"{SEED} {session}")
-    if format_name == SWE_AGENT:
-        steps = [place for place in _possible(turns) if turns[place].role == "assistant"]
-        chosen += [(place, "step") for place in choose.sample(steps, min(AT_STEPS, len(steps)))]
-    else:
-        prompts = [place for place in _possible(turns) if _prompt(turns[place])]
-        chosen += [(place, "prompt") for place in choose.sample(prompts, min(AT_PROMPTS, len(prompts)))]
-    return [_cut(session, turns, place, at) for place, at in sorted(chosen)]
+    compactions = [place for place in range(1, len(turns)) if _begins_summary(turns, place)]
+    is_trajectory = format_name == SWE_AGENT
+    possible = [place for place in _possible(turns) if _begins_step(turns[place], is_trajectory)]
+    shuffled = random.Random(f"{SEED} {session}").sample(possible, len(possible))
+    others = _apart(shuffled, compactions, APART_STEPS if is_trajectory else APART)
+    chosen = [
+        (place, "step" if is_trajectory else "prompt") for place in others[: AT_STEPS if is_trajectory else AT_PROMPTS]
+    ]
+    return [
+        _cut(session, turns, place, at)
+        for place, at in sorted([*chosen, *((each, "compaction") for each in compactions)])
+    ]
+
+
+def _begins_step(turn: Turn, is_trajectory: bool) -> bool:
+    return turn.role == "assistant" if is_trajectory else bool(_prompt(turn))
+
+
+def _apart(places: Iterable[int], others: Sequence[int], least: int) -> list[int]:
+    """Returns the places without those that are near an earlier one, or near one of the others."""
+    chosen: list[int] = []
+    for place in places:
+        if all(abs(place - other) >= least for other in (*others, *chosen)):
+            chosen.append(place)
+    return chosen
 
 
 def _begins_summary(turns: Sequence[Turn], place: int) -> bool:
@@ -184,17 +207,13 @@ def narrative(memory: Slicebase, run_id: str, size: int) -> str:
 
 def _texts(memory: Slicebase, cut: Cut, run_id: str, size: int) -> Iterator[tuple[str, str]]:
     yield "narrative", narrative(memory, run_id, size)
-    question = cut.prompt or next(filter(None, map(_prompt, reversed(cut.before))), "continue")
-    yield "context --run", memory.context(_short(question), size, run=run_id, record=False).text
+    question = " ".join((cut.prompt or _last_prompt(cut.before) or "continue").split())[:BEGINNING]
+    yield "context --run", memory.context(question, size, run=run_id, record=False).text
     if cut.summary:
         yield "client's summary, beginning", _beginning(cut.summary, size)
         yield "client's summary, end", _end(cut.summary, size)
     yield "last messages", _end("\n\n".join(turn_text(turn.parts) for turn in cut.before), size)
     yield "last messages, beginnings", _beginnings(cut.before, size)
-
-
-def _short(question: str) -> str:
-    return " ".join(question.split())[:2000]
 
 
 def _beginning(text: str, size: int) -> str:
@@ -218,7 +237,7 @@ def _beginnings(turns: Sequence[Turn], size: int) -> str:
 
 def _of_cut(memory: Slicebase, cut: Cut, run_id: str) -> Iterator[Answer]:
     known = Known(cut.before)
-    given = known.named(cut.prompt)
+    given = known.named("\n".join([cut.prompt, *map(_prompt, cut.after)]))
     used = known.used(cut.after) - given
     if len(used) < LEAST_USED:
         return
@@ -227,52 +246,56 @@ def _of_cut(memory: Slicebase, cut: Cut, run_id: str) -> Iterator[Answer]:
     came = CameNext(known, cut)
     for size in SIZES:
         for method, text in _texts(memory, cut, run_id, size):
-            right = tuple(map(came.is_named_by, _actions(method, text, cut)))
-            yield Answer(f"{method}, {size:,}", cut, known.named(text) - given, used, right)
+            actions = tuple(Action(each, came.is_named_by(each)) for each in _actions(method, text, cut))
+            yield Answer(f"{method}, {size:,}", cut, known.named(text) - given, used, actions)
 
 
 # Next actions
 
-_SECTION = re.compile(r"^#+ Next actions$(.*?)(?=^#|\Z)", re.MULTILINE | re.DOTALL)
-_NUMBERED = re.compile(r"^\d\. (.+)$", re.MULTILINE)
-_NEXT_STEP: Final = re.compile(
-    r"^\W*(?:\d+\.\s*)?\W*(?:optional )?next steps?\b(.*)\Z", re.MULTILINE | re.DOTALL | re.IGNORECASE
-)
-_NO_ACTION = "Continue towards the done definition"
+_SECTION: Final = re.compile(r"^#+ Next actions$(.*?)(?=^#|\Z)", re.MULTILINE | re.DOTALL)
+_NUMBERED: Final = re.compile(r"^\d\. (.+)$", re.MULTILINE)
+_NEXT_STEP: Final = re.compile(r"^[\W\d]*(?:optional )?next steps?\b(.*)\Z", re.MULTILINE | re.DOTALL | re.IGNORECASE)
+_CLIENT: Final = re.compile(r"\s*(?:If you need specific details|Please continue the conversation)")
+_NO_ACTION: Final = "Continue towards the done definition"
 
 
 def _actions(method: str, text: str, cut: Cut) -> list[str]:
-    """Returns the next actions that a text names, at most three."""
+    """Returns the beginnings of the next actions that a text names, at most three."""
     if method.startswith("last"):
-        said = (turn_text(turn.parts) for turn in reversed(cut.before) if turn.role == "assistant" and _speaks(turn))
-        last = [next(filter(None, map(_prompt, reversed(cut.before))), ""), next(said, "").strip()[-500:]]
-        return [each for each in last if each and _is_in(each, text)]
+        last = [_last_prompt(cut.before)[:LONGEST], next(_said(reversed(cut.before)), "")[-LONGEST:]]
+        return [each for each in last if each and each[:100] in text]
     if method.startswith("client"):
         found = _NEXT_STEP.search(text)
-        return [each for each in found[1].split("\n\n") if len(content_stems(each)) > 2][:3] if found else []
-    section = _SECTION.search(text)
-    named = _NUMBERED.findall(section[1]) if section else []
-    return [each for each in named[:3] if not each.startswith(_NO_ACTION)]
+        entries = found[1].split("\n\n") if found else []
+        named = [each for each in entries if len(content_stems(each)) > 2 and not _CLIENT.match(each)]
+    else:
+        section = _SECTION.search(text)
+        named = _NUMBERED.findall(section[1]) if section else []
+    return [each[:LONGEST] for each in named[:3] if not each.startswith(_NO_ACTION)]
 
 
-def _speaks(turn: Turn) -> bool:
-    return any(part.type == "text" and (part.text or "").strip() for part in turn.parts)
+def _last_prompt(turns: Sequence[Turn]) -> str:
+    return next(filter(None, map(_prompt, reversed(turns))), "")
 
 
-def _is_in(words: str, text: str) -> bool:
-    return words[:100] in text
+def _said(turns: Iterable[Turn]) -> Iterator[str]:
+    """Yields what the agent says."""
+    for turn in turns:
+        texts = [part.text.strip() for part in turn.parts if part.type == "text" and part.text]
+        if turn.role == "assistant" and any(texts):
+            yield "\n\n".join(texts)
 
 
 class CameNext:
-    """What came after a cut: the things that the next turns use, their commands, and what was said first."""
+    """What came after a cut: the things that the next turns use, their commands, and the words for it."""
 
     def __init__(self, known: Known, cut: Cut) -> None:
         following = cut.after[:NEXT]
         self._known = known
         self._used = {thing for thing in known.used(following) if thing.kind != "command"}
         self._ran = [each.what for each in lookups(as_calls(following)) if each.kind == "command"]
-        said = (turn_text(turn.parts) for turn in following if turn.role == "assistant" and _speaks(turn))
-        self._said = content_stems(cut.prompt or next(said, ""))
+        words = [cut.prompt] if cut.prompt else [_last_prompt(cut.before), next(_said(following), "")]
+        self._words = [content_stems(each) for each in words]
 
     def is_named_by(self, action: str) -> bool:
         if self._known.named(action) & self._used:
@@ -281,11 +304,22 @@ class CameNext:
         if any(" " in command and text.quote([command]) for command in self._ran):
             return True
         stems = content_stems(action)
-        shared = len(stems & self._said)
-        return shared >= 3 and 2 * shared >= min(len(stems), len(self._said))
+        return any(len(stems & words) >= max(3, min(len(stems), len(words)) / 2) for words in self._words)
 
 
 # The table
+
+
+HEADS = [
+    "cuts",
+    "precision",
+    "recall",
+    "F1",
+    "F1 by cut",
+    "first action",
+    "any action",
+    *(f"F1 {kind}" for kind in KINDS),
+]
 
 
 class Score(NamedTuple):
@@ -313,21 +347,13 @@ def _print(half: str, found: Sequence[Answer]) -> None:
         thing.kind for _, things in {(each.cut.name, each.used) for each in found} for thing in things
     )
     print(f"handover, {half} half: {len(own)} cuts ({_counted(Counter(own.values()))}); used: {_counted(used)}")
-    heads = (
-        "cuts",
-        "precision",
-        "recall",
-        "F1",
-        "F1 by cut",
-        "first action",
-        "any action",
-        *(f"F1 {kind}" for kind in KINDS),
-    )
     for part, kinds in (("all cuts", ("compaction", "prompt", "step")), ("compactions", ("compaction",))):
-        print(f"  {part:36}" + "".join(f"{head:>14}" for head in heads))
+        print(f"  {part:36}" + "".join(f"{head:>14}" for head in HEADS))
         chosen = [each for each in found if each.cut.at in kinds]
         for method in dict.fromkeys(each.method for each in chosen):
             rows = [each for each in chosen if each.method == method]
+            if len(rows) < len({each.cut.name for each in chosen}):  # only a compaction has a summary
+                continue
             print(f"  {method:36}" + "".join(f"{cell:>14}" for cell in _cells(rows)))
 
 
@@ -337,8 +363,8 @@ def _cells(rows: Sequence[Answer]) -> Iterator[str]:
     yield from (
         f"{value:.2f}" for value in (*all_kinds, all_kinds.f1, sum(score([row]).f1 for row in rows) / len(rows))
     )
-    yield f"{sum(row.actions[:1] == (True,) for row in rows)}"
-    yield f"{sum(any(row.actions) for row in rows)}"
+    yield f"{sum(any(action.right for action in row.actions[:1]) for row in rows)}"
+    yield f"{sum(any(action.right for action in row.actions) for row in rows)}"
     yield from (f"{score(rows, [kind]).f1:.2f}" for kind in KINDS)
 
 
@@ -347,7 +373,10 @@ def _counted(counts: Counter[str]) -> str:
 
 
 def _digest(found: Iterable[Answer]) -> str:
-    lines = [f"{each.cut.name} {each.method} {sorted(each.named)} {sorted(each.used)} {each.actions}" for each in found]
+    lines = [
+        f"{each.cut.name} {each.method} {sorted(each.named)} {sorted(each.used)} {[right for _, right in each.actions]}"
+        for each in found
+    ]
     return sha256("\n".join(lines).encode()).hexdigest()[:16]
 
 
@@ -360,8 +389,10 @@ def show(session: str) -> None:
             print(f"== {last} ({half_of(each.cut.session)}), next prompt: {each.cut.prompt[:300]!r}")
             print("   used:", *sorted(each.used), sep="\n     ")
         right = each.named & each.used
-        print(f"   {each.method}: {len(right)} of {len(each.used)}, names {len(each.named)}, actions {each.actions}")
+        print(f"   {each.method}: {len(right)} of {len(each.used)}, names {len(each.named)}")
         print("     ", ", ".join(thing.name for thing in sorted(right)))
+        for action in each.actions:
+            print(f"      next action, {'right' if action.right else 'wrong'}: {action.text[:300]!r}")
 
 
 if __name__ == "__main__":
