@@ -8,6 +8,7 @@ What is over (done, resolved, revised, rejected …) is neither.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from slicebase.context.lost_follow import items
@@ -56,10 +57,10 @@ class HandoverClaim(NamedTuple):
 
 
 class HandoverQuestion(NamedTuple):
-    """A task or a prompt that is open, with the turn that it stands in."""
+    """A task or a prompt that is open, with the turns that its words are from."""
 
     text: str
-    turn: str
+    turns: tuple[str, ...]
 
 
 class Handover(NamedTuple):
@@ -259,7 +260,10 @@ def _questions(
         mark = "interrupted, " if waiting.is_interrupted else ""
         words = _cut(" ".join(waiting.prompt.split()), _QUESTION)
         step = _last_step(waiting)
-        yield HandoverQuestion(f"prompt: {words}{step} ({mark}turn:{turn.id})", turn.id)
+        spoken = (
+            each.id for each in reversed(turns) if step and any(part.text == waiting.answer for part in each.parts)
+        )
+        yield HandoverQuestion(f"prompt: {words}{step} ({mark}turn:{turn.id})", (turn.id, *islice(spoken, 1)))
     seen: set[str] = set()
     for item in found:
         is_task = item.kind == "task" and item.state == "open" and _is_current(item, asked)
@@ -268,7 +272,7 @@ def _questions(
             words = _cut(" ".join(item.text.split()), _QUESTION)
             if words.lower() not in seen:
                 seen.add(words.lower())
-                yield HandoverQuestion(f"task: {words} (turn:{item.turn})", item.turn)
+                yield HandoverQuestion(f"task: {words} (turn:{item.turn})", (item.turn,))
 
 
 def _is_current(task: TranscriptItem, asked: Sequence[Exchange]) -> bool:

@@ -183,7 +183,9 @@ def _questions(logged: _Logged, projected: Projected, found: Iterable[HandoverQu
         yield EventDraft.of("QUESTION", QuestionLogged(question=text, status="closed"), step, time)
     for each in found:
         if each.text not in logged.questions:
-            question = QuestionLogged(question=each.text, made_from={"question": (f"turn:{each.turn}",)})
+            question = QuestionLogged(
+                question=each.text, made_from={"question": tuple(f"turn:{turn}" for turn in each.turns)}
+            )
             yield EventDraft.of("QUESTION", question, step, time)
 
 
