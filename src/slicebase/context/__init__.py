@@ -1,1 +1,1 @@
-"""The context for a model: ranking, assembly, the manifest, recall, what a compaction lost, and what the next agent needs."""
+"""The context for a model: ranking, assembly, the manifest, recall, what a compaction lost, and handovers."""
