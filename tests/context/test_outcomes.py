@@ -92,7 +92,7 @@ def test_what_a_command_no_longer_reports_when_it_fails_again_is_made_good() -> 
         ("Bash", {"command": "grep x y"}, "", "nothing"),
         ("Read", {"file_path": "/x"}, "File does not exist.", "nothing"),
         ("Edit", {"file_path": "/x"}, "<tool_use_error>File has not been read yet.</tool_use_error>", "nothing"),
-        ("Bash", {"command": "make"}, "[Request interrupted by user for tool use]", "nothing"),
+        ("Bash", {"command": "make"}, "[Request interrupted by user for tool use]", "refused"),
         ("Bash", {"command": "make"}, "The user doesn't want to proceed with this tool use.", "refused"),
         ("Bash", {"command": "make"}, "Tool use was rejected by the user", "refused"),
         ("Edit", {"file_path": "/x"}, "the disk is full", "failed"),

@@ -5,7 +5,8 @@ test, the same test, its file, or a folder around it; for any other command, the
 target or script. A run of all tests also makes good what they test and build. A failure is no longer reported, too, if
 the same command fails again and its output does not say it any more.
 
-What the user refused is no failure, and neither is a message of the client, or that something was not found.
+What the user refused or interrupted is no failure, and neither is a message of the client, or that something was not
+found.
 """
 
 import re
@@ -14,7 +15,7 @@ from typing import Final, Literal, NamedTuple
 
 from slicebase.context.lost_commands import command_family, needed_again, targets_of_tests
 from slicebase.context.lost_shell import LOOKING, error_line, exit_code, how_tests_ended, simple_commands
-from slicebase.context.lost_speech import REFUSED, is_client_result, without_reminders
+from slicebase.context.lost_speech import INTERRUPTED, REFUSED, is_client_result, without_reminders
 from slicebase.context.lost_tools import PATHS, READERS, SEARCHERS, argument, command_in, file_changes, tool_name
 from slicebase.core.hashing import canonical, digest_of
 from slicebase.graph.turn import Part, part_text
@@ -74,7 +75,7 @@ def _ended(name: str, command: str | None, simple: tuple[str, ...], result: Part
     tested = is_test and how_tests_ended(text) == "failed"
     if not (result.error or tested or (command and exit_code(text))):
         return "ok"
-    if REFUSED.search(text, 0, _HEAD):
+    if REFUSED.search(text, 0, _HEAD) or INTERRUPTED.match(text):
         return "refused"
     looks = name in READERS | SEARCHERS or (command is not None and not simple)
     return "nothing" if looks or (text.strip() and is_client_result(text)) else "failed"

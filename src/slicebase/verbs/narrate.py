@@ -14,7 +14,7 @@ from slicebase.files.slice_file import SliceFile
 from slicebase.library.folder import FolderWriter, SliceFolder
 from slicebase.runs.event import EventDraft, LogHead, hashed_event
 from slicebase.runs.manifests import manifest_events
-from slicebase.runs.narrative import LEAST_NARRATIVE, NARRATIVE_TOKENS, Narrative, narrate
+from slicebase.runs.narrative import LEAST_NARRATIVE, NARRATIVE_RENDERER, NARRATIVE_TOKENS, Narrative, narrate
 from slicebase.runs.state import Json
 from slicebase.truth.manifests import manifest_entry
 from slicebase.truth.runs import Logged, StoredRuns
@@ -33,7 +33,9 @@ def narrative_file(narrative: Narrative) -> SliceFile:
         body_type="markdown",
         body=narrative.body.encode(),
         derived_from=DerivationSource(narrative.derived_from, narrative.derived_hash),
-        contract=Contract(purpose="What a run knew at a snapshot. It is made from the snapshot alone.", write="error"),
+        contract=Contract(
+            purpose=f"What a run knew at a snapshot, made from it alone ({NARRATIVE_RENDERER}).", write="error"
+        ),
         links=[Link("supersedes", narrative.supersedes)] if narrative.supersedes else [],
         updated_at=narrative.updated_at,
         name=f"{LIBRARY}/{file_name(narrative.file_id)}",
