@@ -44,8 +44,9 @@ def _objective(page: NarrativePage) -> NarrativeSection:
         f"- Provenance mode: {page.short(inline(snapshot.provenance_mode))}",
         f"- Policy: {page.short(inline(snapshot.policy_snapshot_ref or 'none'))}",
     ]
-    lines = [*page.quoted(snapshot.objective, 0.15), ""]
-    lines += [] if page.is_small else [*page.quoted(f"Done when: {_done(snapshot.done_definition)}", 0.06), "", *terms]
+    lines = page.quoted(snapshot.objective, 0.15)
+    if not page.is_small:
+        lines += ["", *page.quoted(f"Done when: {_done(snapshot.done_definition)}", 0.06), "", *terms]
     return lines, [_listing(page, "instruction", _said(page, "instruction"))]
 
 
