@@ -265,7 +265,7 @@ _CHANGING: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
     (re.compile(r"\b1[5-9]\d{8}(?:\d{3}|\.\d+)?\b"), "<time>"),  # seconds or milliseconds since 1970
     (
         re.compile(
-            r"\b(?:\d+ ?(?:h|hours?|m|min|minutes?),? ?)*\d+(?:\.\d+)? ?(?:ns|[uµ]s|ms|s|secs?|seconds?|minutes?)\b"
+            r"\b(?:\d+ ?(?:h|hours?|m|min|minutes?),? ?){0,2}\d+(?:\.\d+)? ?(?:ns|[uµ]s|ms|s|secs?|seconds?|minutes?)\b"
             r"|\b\d+\.\d+ ?(?:m|min)\b"
         ),
         "<duration>",
