@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slicebase.runs.event import Event, EventDraft, LogHead
-from slicebase.runs.loops import WAITS, WINDOW, Loop, LoopGuard, loops, plain_outcome
+from slicebase.runs.loops import WAIT_TIMES, WINDOW, Loop, LoopGuard, loops, plain_outcome
 from tests.runs.made import NOW, RUN, append_all
 
 
@@ -55,12 +55,18 @@ def test_a_loop_that_goes_on_is_one_loop_and_every_further_cycle_is_reported() -
     [
         call("make", "another error"),
         call("vi a.c", "saved"),
+        call("vi a.c", "saved")[:1],
         [EventDraft(type="PROMPT", payload={"text": "try again"})],
     ],
-    ids=["another outcome", "another call", "a prompt of the user"],
+    ids=["another outcome", "another call", "a call without an outcome", "a prompt of the user"],
 )
 def test_something_new_in_between_ends_a_row(between: list[EventDraft]) -> None:
     assert found(*call("make", "error") * 2, *between, *call("make", "error") * 2) == []
+
+
+def test_calls_that_run_at_the_same_time_are_paired_with_their_outcomes_in_order() -> None:
+    acts, seen = zip(*[call("make", "error")] * 3, strict=True)
+    assert [loop.cycles for loop in found(*acts, *seen)] == [((1, 4), (2, 5), (3, 6))]
 
 
 def test_other_events_in_between_do_not_end_a_row() -> None:
@@ -105,10 +111,10 @@ def test_everything_else_is_a_difference(one: str, other: str) -> None:
 def test_a_call_that_waits_is_a_loop_only_if_nothing_at_all_changes_for_long() -> None:
     wait = "sleep 30; tail build.log"
     assert found(*(draft for n in range(9) for draft in call(wait, f"running for {n}s"))) == []
-    assert found(*call(wait, "running") * (WAITS - 1)) == []
-    assert [loop.times for loop in found(*call(wait, "running") * WAITS)] == [WAITS]
+    assert found(*call(wait, "running") * (WAIT_TIMES - 1)) == []
+    assert [loop.times for loop in found(*call(wait, "running") * WAIT_TIMES)] == [WAIT_TIMES]
     by_tool = EventDraft(type="ACT_DONE", step=1, payload={"tool": "BashOutput", "arguments": {"id": "b1"}})
-    assert found(*[by_tool, call("", "running")[1]] * (WAITS - 1)) == []
+    assert found(*[by_tool, call("", "running")[1]] * (WAIT_TIMES - 1)) == []
 
 
 def test_nothing_is_said_about_steps_whose_calls_or_outcomes_are_not_in_the_log() -> None:

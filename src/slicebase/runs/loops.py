@@ -13,24 +13,25 @@ process that has just started finds the same as one that has seen the whole run.
 """
 
 import re
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from slicebase.core.hashing import raw_digest
 from slicebase.runs.event import Event
+from slicebase.runs.records import LoopKind
 
 WINDOW: Final = 96  # events that are looked at
-TIMES: Final = 3  # equal cycles in a row that are a loop
-WAITS: Final = 6  # of a call that waits
+LOOKED_AT: Final = frozenset({"ACT_DONE", "OBSERVE_DONE", "FAILURE", "PROMPT"})  # types of events
+LOOP_TIMES: Final = 3  # equal cycles in a row that are a loop
+WAIT_TIMES: Final = 6  # of a call that waits
 # Keys of a payload that are not part of what was done or observed.
 BOOKKEEPING: Final = frozenset({"ref", "made_from", "cost"})
 
-Content = Callable[[str], str | None]  # returns the text that an event names by its hash, if it is known
-LoopKind = Literal["repeat", "alternate"]
+ContentOf = Callable[[str], str | None]  # returns the text that an event names by its hash, if it is known
 
 
 def no_content(name: str) -> None:
@@ -124,18 +125,21 @@ class Loop(NamedTuple):
 class LoopGuard:
     """Looks at the events of a run one by one, and keeps the last ones in memory."""
 
-    def __init__(self, content: Content = no_content) -> None:
+    def __init__(self, content: ContentOf = no_content) -> None:
         self.content = content
         self._events: deque[_Seen] = deque()
+        self._calls: Counter[bytes] = Counter()  # how often each call is in the window
+        self._repeated = 0  # how many of them are there often enough for a loop
 
     def add(self, event: Event) -> Loop | None:
         """Adds the next event. Returns the loop that it completes or continues."""
-        if event.type not in _LOOKED_AT:
+        if event.type not in LOOKED_AT:
             return None
         self._events.append(_Seen(event, _made(event.payload) if event.type == "ACT_DONE" else None))
+        self._count(self._events[-1], 1)
         while self._events[0].event.seq <= event.seq - WINDOW:
-            self._events.popleft()
-        if event.type != "OBSERVE_DONE":
+            self._count(self._events.popleft(), -1)
+        if event.type != "OBSERVE_DONE" or not self._repeated:
             return None
         cycles = _cycles(self._events)
         found = self._tail(cycles) if cycles and cycles[-1].observe == event.seq else None
@@ -150,13 +154,23 @@ class LoopGuard:
             is_new=self._tail(cycles[:-1]) is None,
         )
 
+    def _count(self, seen: _Seen, by: int) -> None:
+        if seen.call is None:
+            return
+        name = seen.call.digest
+        before = self._calls[name]
+        self._calls[name] += by
+        self._repeated += (before + by >= LOOP_TIMES) - (before >= LOOP_TIMES)
+        if not self._calls[name]:
+            del self._calls[name]
+
     def _tail(self, cycles: Sequence[_Cycle]) -> tuple[LoopKind, Sequence[_Cycle]] | None:
         """Returns the cycles at the end that are a loop."""
         for kind, period in _PERIODS.items():
             pattern = cycles[-period:]
             if len(pattern) < period or (period > 1 and pattern[0].call == pattern[1].call):
                 continue
-            needed = WAITS if any(cycle.call and cycle.call.waits for cycle in pattern) else TIMES
+            needed = WAIT_TIMES if any(cycle.call and cycle.call.waits for cycle in pattern) else LOOP_TIMES
             count = period
             while count < len(cycles) and self._is_same(cycles[-1 - count], cycles[-1 - count + period]):
                 count += 1
@@ -184,13 +198,12 @@ class LoopGuard:
         return [self._plain(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
-_LOOKED_AT: Final = frozenset({"ACT_DONE", "OBSERVE_DONE", "FAILURE", "PROMPT"})
 _PERIODS: Final[Mapping[LoopKind, int]] = {"repeat": 1, "alternate": 2}
 _STORED: Final = frozenset({"blob", "bytes", "head"})  # content outside an event
 _SHOWN: Final = 120
 
 
-def loops(events: Iterable[Event], content: Content = no_content) -> list[Loop]:
+def loops(events: Iterable[Event], content: ContentOf = no_content) -> list[Loop]:
     """Returns the loops in a log, each as it was when it ended."""
     guard, found = LoopGuard(content), list[Loop]()
     for event in events:
@@ -203,28 +216,31 @@ def loops(events: Iterable[Event], content: Content = no_content) -> list[Loop]:
 
 
 def _cycles(events: Iterable[_Seen]) -> list[_Cycle]:
-    """Returns the cycles since the last prompt, in the order of their outcomes.
+    """Returns the cycles since the last prompt up to the one that is complete now, in the order of their calls.
 
-    Calls of a step are paired with outcomes in order: parallel calls return results in the order of calls.
+    Calls of a step are paired with outcomes in order: parallel calls return results in the order of calls. A call that
+    has no outcome yet is something else that was tried.
     """
-    waiting: dict[int | None, deque[_Seen]] = {}
+    cycles: dict[int, _Cycle] = {}  # by the number of the call's event
+    waiting: dict[int | None, deque[int]] = {}
     failures: dict[int | None, list[Any]] = {}
-    cycles: list[_Cycle] = []
+    last = 0
     for seen in events:
         event = seen.event
         if event.type == "PROMPT":
-            cycles, waiting = [], {}
+            cycles, waiting, last = {}, {}, 0
         elif event.type == "ACT_DONE":
-            waiting.setdefault(event.step, deque()).append(seen)
+            waiting.setdefault(event.step, deque()).append(event.seq)
+            cycles[event.seq] = _Cycle(seen.call, event.seq, 0, ())
             failures.pop(event.step, None)
         elif event.type == "FAILURE":
             failures.setdefault(event.step, []).append((event.payload.get("category"), event.payload.get("why")))
         elif waiting.get(event.step):
-            act = waiting[event.step].popleft()
+            last = waiting[event.step].popleft()
             observed = {name: value for name, value in event.payload.items() if name not in BOOKKEEPING}
             outcome = (observed, *failures.pop(event.step, []))
-            cycles.append(_Cycle(act.call, act.event.seq, event.seq, outcome))
-    return cycles
+            cycles[last] = cycles[last]._replace(observe=event.seq, outcome=outcome)
+    return [cycle for number, cycle in cycles.items() if number <= last]
 
 
 # Calls that wait for something else
@@ -232,14 +248,15 @@ def _cycles(events: Iterable[_Seen]) -> list[_Cycle]:
 _WAITING_TOOLS: Final = frozenset(
     {"agentoutput", "bashoutput", "monitor", "sleep", "taskoutput", "wait", "wait_agent", "write_stdin"}
 )
-_WAITING_COMMAND: Final = re.compile(r"(?:^|[;&|(]|\b(?:do|then))\s*(?:sleep|wait|watch|tail\s+-[fF])\b", re.MULTILINE)
+# Patterns are compiled when they are first used: most commands compare nothing, and start-up counts.
+_WAITING_COMMAND: Final = r"(?m)(?:^|[;&|(]|\b(?:do|then))\s*(?:sleep|wait|watch|tail\s+-[fF])\b"
 
 
 def _waits(call: Call) -> bool:
     if call.tool.lower().rsplit(".", 1)[-1].rsplit("__", 1)[-1] in _WAITING_TOOLS:
         return True
     command = call.command
-    return command is not None and _WAITING_COMMAND.search(command) is not None
+    return command is not None and re.search(_WAITING_COMMAND, command) is not None
 
 
 def _made(payload: Mapping[str, Any]) -> _Made | None:
@@ -254,33 +271,27 @@ def _made(payload: Mapping[str, Any]) -> _Made | None:
 
 # What differs between two equal outcomes
 
-_CHANGING: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
-    (re.compile(r"\x1b\[[0-9;?]*[A-Za-z]"), ""),  # colours
+_CHANGING: Final[tuple[tuple[str, str], ...]] = (
+    (r"\x1b\[[0-9;?]*[A-Za-z]", ""),  # colours
+    (r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?", "<time>"),
+    (r"\b\d\d?:\d\d:\d\d(?:[.,]\d+)?\b", "<time>"),
+    (r"\b1[5-9]\d{8}(?:\d{3}|\.\d+)?\b", "<time>"),  # seconds or milliseconds since 1970
     (
-        re.compile(
-            r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?|\b\d\d?:\d\d:\d\d(?:[.,]\d+)?\b"
-        ),
-        "<time>",
-    ),
-    (re.compile(r"\b1[5-9]\d{8}(?:\d{3}|\.\d+)?\b"), "<time>"),  # seconds or milliseconds since 1970
-    (
-        re.compile(
-            r"\b(?:\d+ ?(?:h|hours?|m|min|minutes?),? ?){0,2}\d+(?:\.\d+)? ?(?:ns|[uµ]s|ms|s|secs?|seconds?|minutes?)\b"
-            r"|\b\d+\.\d+ ?(?:m|min)\b"
-        ),
+        r"\b(?:\d+ ?(?:h|hours?|m|min|minutes?),? ?){0,2}\d+(?:\.\d+)? ?(?:ns|[uµ]s|ms|s|secs?|seconds?|minutes?)\b"
+        r"|\b\d+\.\d+ ?(?:m|min)\b",
         "<duration>",
     ),
-    (re.compile(r"((?:/private)?/(?:var/)?tmp/|/var/folders/\w+/)(?=[\w.-]*[A-Z\d]|tmp)[\w.-]+"), r"\1<temporary>"),
-    (re.compile(r"\bpytest-\d+\b"), "pytest-<number>"),  # the folder of a test run
-    (re.compile(r"\b(pid|process|thread)([ =:#]+)\d+\b(?!\s*(?:/|of\b))", re.IGNORECASE), r"\1\2<number>"),
-    (re.compile(r"\[\d{4,}\]"), "[<number>]"),  # the process in a line of a log
-    (re.compile(r"\b0x[0-9a-fA-F]{6,16}\b"), "<address>"),
-    (re.compile(r"(?<![ \t\r])[ \t\r]++$", re.MULTILINE), ""),
+    (r"((?:/private)?/(?:var/)?tmp/|/var/folders/\w+/)(?=[\w.-]*[A-Z\d]|tmp)[\w.-]+", r"\1<temporary>"),
+    (r"\bpytest-\d+\b", "pytest-<number>"),  # the folder of a test run
+    (r"(?i)\b(pid|process|thread)([ =:#]+)\d+\b(?!\s*(?:/|of\b))", r"\1\2<number>"),
+    (r"\[\d{4,}\]", "[<number>]"),  # the process in a line of a log
+    (r"\b0x[0-9a-fA-F]{6,16}\b", "<address>"),
+    (r"(?m)(?<![ \t\r])[ \t\r]++$", ""),
 )
 
 
 def plain_outcome(text: str) -> str:
     """Returns the text of an outcome without times, durations, process numbers, addresses and temporary names."""
     for pattern, replacement in _CHANGING:
-        text = pattern.sub(replacement, text)
+        text = re.sub(pattern, replacement, text)
     return text
