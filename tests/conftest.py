@@ -15,7 +15,7 @@ from tests.library.samples import library
 # The same examples each time, so few are enough here: `make fuzz` tries others with the profile "explore".
 settings.register_profile(
     "steady",
-    max_examples=40,
+    max_examples=25,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow],

@@ -4,7 +4,6 @@ A sequence is written once, with `await`. `Immediate` lets it use an object whos
 """
 
 import json
-import os
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import AbstractAsyncContextManager
 from functools import partial
@@ -22,7 +21,6 @@ from slicebase.verbs.runs import Runs
 from slicebase.verbs.step import Step
 
 WORKERS = 8
-MORE = int(os.environ.get("SLICEBASE_EXAMPLES", "1"))  # `make fuzz` runs ten times as many examples
 RUN = "shared"
 _Value = TypeVar("_Value")
 

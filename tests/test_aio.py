@@ -29,7 +29,8 @@ from slicebase.verbs.recorder import RecordedCall, Recorder
 from slicebase.verbs.runs import Runs
 from slicebase.verbs.step import Step
 from slicebase.workspace.workspace import Workspace
-from tests.mixed_verbs import MORE, RUN, Kept, Verb, Work, a_sequence, carry_out, check, eight_sequences, prepared
+from tests.amounts import MORE
+from tests.mixed_verbs import RUN, Kept, Verb, Work, a_sequence, carry_out, check, eight_sequences, prepared
 from tests.paths import PROJECT
 
 PATIENCE = 30.0  # seconds until something that does not end counts as a deadlock

@@ -8,8 +8,8 @@ from threading import Barrier, Event, Thread
 from hypothesis import given, settings
 
 from slicebase.base import Slicebase
+from tests.amounts import MORE
 from tests.mixed_verbs import (
-    MORE,
     RUN,
     Immediate,
     Kept,

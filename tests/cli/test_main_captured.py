@@ -23,8 +23,8 @@ from slicebase.base import Slicebase
 from slicebase.cli.commands import LISTED, PLUMBING, RUN_VERBS
 from slicebase.cli.main import tt
 from slicebase.history.inputs import LONG_SAMPLE, SAMPLE
+from tests.amounts import MORE
 from tests.library.samples import library, put, rows, text_of
-from tests.mixed_verbs import MORE
 from tests.paths import PROJECT
 
 FILES = 2_200  # whose names fill a pipe

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from slicebase.core.ids import ulid
 from slicebase.core.short_ids import SHORTEST_ID, shared, short_id, short_ids, the_only
+from tests.amounts import MORE
 from tests.codes import code_of
-from tests.mixed_verbs import MORE
 
 # ULIDs of few moments and little randomness, so that many begin alike.
 ulids = st.builds(

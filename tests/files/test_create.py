@@ -11,9 +11,9 @@ from slicebase.files.create import assigned_values, define, new_file
 from slicebase.files.model import BODY_TYPES, Code, Contract, Conversation, DerivationSource, Link, Mark, Payload
 from slicebase.files.slice_file import SliceFile
 from slicebase.files.yaml.emit import inline
+from tests.amounts import MORE
 from tests.codes import code_of
 from tests.files.strategies import texts, values
-from tests.mixed_verbs import MORE
 
 SMALL = {"id": "01JNEW0000000000000000001", "title": "A title", "summary": "What it is.", "body_type": "markdown"}
 

@@ -1,7 +1,6 @@
 """Merging slice files: separate changes are combined, and only different changes of the same thing are a conflict."""
 
 import json
-import os
 from collections.abc import Callable
 from random import Random
 from time import process_time
@@ -18,8 +17,7 @@ from slicebase.files.merge import Outcome, merge, merge_bytes
 from slicebase.files.merge_lines import comparable, equal_parts, lines_of, marked, merge_lines
 from slicebase.files.merge_scalars import Spelling
 from slicebase.files.slice_file import SliceFile
-
-MORE = int(os.environ.get("SLICEBASE_EXAMPLES", "1"))
+from tests.amounts import MORE
 
 HEAD = """---
 slice:

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from fuzz.merge_checks import check
 from fuzz.merges import Versions
-from tests.files.test_merge import MORE, conflicts, file, merged
+from tests.amounts import MORE
+from tests.files.test_merge import conflicts, file, merged
 
 QUESTION = '{"role":"user","content":"And?"}\n'
 

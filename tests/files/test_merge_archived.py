@@ -8,7 +8,8 @@ from slicebase.files.body.whole import whole_pieces
 from slicebase.files.merge import merge_bytes
 from slicebase.files.merge_archived import _overlap
 from slicebase.files.slice_file import SliceFile
-from tests.files.body.test_repeated import MORE, Files, archive, change, grown, new, words_of
+from tests.amounts import MORE
+from tests.files.body.test_repeated import Files, archive, change, grown, new, words_of
 from tests.files.test_merge import conflicts, file, merged
 
 STEPS = st.lists(st.tuples(st.booleans(), st.integers(0, 8)), max_size=9)

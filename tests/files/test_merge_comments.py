@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from slicebase.files.merge_comments import comments_of
 from slicebase.files.slice_file import SliceFile
-from tests.files.test_merge import MORE, conflicts, file, merged
+from tests.amounts import MORE
+from tests.files.test_merge import conflicts, file, merged
 
 
 @pytest.mark.parametrize("title", ["All decisions", "Our decisions"])

@@ -17,7 +17,7 @@ from slicebase.files.note import (
     read_note,
     without_frontmatter,
 )
-from tests.mixed_verbs import MORE
+from tests.amounts import MORE
 
 MARKDOWN = st.text(alphabet="ab .#-=*_`~[](){}<>|!?:\"'\n\r\t\\%é。\u2028\x00", max_size=200) | st.text(max_size=50)
 

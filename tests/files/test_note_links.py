@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slicebase.files.note_links import NamedNote, NoteLink, NoteNames, note_links
-from tests.mixed_verbs import MORE
+from tests.amounts import MORE
 
 
 @pytest.mark.parametrize(

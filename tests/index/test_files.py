@@ -19,8 +19,8 @@ from slicebase.index.files import listing
 from slicebase.index.schema import FILES_LAYOUT
 from slicebase.library.finder import Finder
 from slicebase.workspace.workspace import Workspace
+from tests.amounts import MORE
 from tests.library.samples import everything, ids, library, put, rows, text_of
-from tests.mixed_verbs import MORE
 from tests.paths import PROJECT
 
 
@@ -385,7 +385,7 @@ def _files(draw: st.DrawFn) -> dict[str, str]:
     return files
 
 
-@settings(max_examples=6 * MORE)
+@settings(max_examples=3 * MORE)
 @given(past=_files(), present=_files(), seed=st.integers(0, 1000))
 def test_an_index_made_anew_in_any_order_answers_as_one_that_grew(
     tmp_path_factory: pytest.TempPathFactory, past: dict[str, str], present: dict[str, str], seed: int

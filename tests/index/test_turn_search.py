@@ -1,7 +1,6 @@
 """Exact words are exact: identifiers are found whole, quoted text as it is, and filters narrow."""
 
 import json
-import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -19,9 +18,8 @@ from slicebase.index.narrow import EVERY_TURN, TurnFilters
 from slicebase.index.turn_schema import IndexedTurn
 from slicebase.index.turn_search import Bounds, FoundHits, TurnHit
 from slicebase.index.turns import TurnIndex
+from tests.amounts import MORE
 from tests.paths import SHARED
-
-EXAMPLES = int(os.environ.get("SLICEBASE_EXAMPLES", "1"))
 
 
 def indexed(texts: Mapping[str, str]) -> TurnIndex:
@@ -73,7 +71,7 @@ _PIECE = st.one_of(_WORD, _IDENTIFIER, st.sampled_from(["the", "(", ")", "=", "-
 _TEXT = st.builds(" ".join, st.lists(_PIECE, min_size=1, max_size=8))
 
 
-@settings(max_examples=80 * EXAMPLES)
+@settings(max_examples=80 * MORE)
 @given(st.lists(_TEXT, min_size=2, max_size=6, unique=True), st.data())
 def test_an_identifier_finds_the_texts_that_have_it_before_those_that_do_not(texts: list[str], data: Any) -> None:
     names = sorted({name for text in texts for run in runs_of(text) if is_identifier(name := trimmed(run))})
@@ -166,7 +164,7 @@ def test_an_identifier_does_not_count_by_its_parts_where_some_words_are_enough(e
 
 
 @given(st.lists(_WORD, min_size=1, max_size=4), st.integers(0, 12), st.data())
-@settings(max_examples=30 * EXAMPLES)
+@settings(max_examples=30 * MORE)
 def test_the_exchange_of_two_letters_finds_the_word(others: list[str], place: int, data: Any) -> None:
     word = data.draw(st.sampled_from(["creating", "simple", "flexible", "specifically", "analysis", "strategy"]))
     at = place % (len(word) - 1)
@@ -181,7 +179,7 @@ _SENTENCE = st.lists(st.sampled_from([*_LONG_WORDS, "naïve"]), min_size=1, max_
 
 
 @given(st.lists(_SENTENCE, min_size=1, max_size=5), st.sampled_from(_LONG_WORDS), st.integers(1, 16))
-@settings(max_examples=60 * EXAMPLES)
+@settings(max_examples=60 * MORE)
 def test_a_beginning_and_quoted_text_find_exactly_the_texts_that_have_them(
     texts: list[str], word: str, end: int
 ) -> None:

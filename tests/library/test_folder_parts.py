@@ -20,10 +20,10 @@ from slicebase.library.logs import Logs
 from slicebase.verbs.doctor import examine
 from slicebase.workspace.atomic import TEMPORARY
 from slicebase.workspace.settings import Settings
+from tests.amounts import MORE
 from tests.codes import code_of
 from tests.kills import Killed, killed_at
 from tests.library.scratch import ScratchLibrary
-from tests.mixed_verbs import MORE
 
 LIMIT, COUNT = 900, 16
 LONG = "words and words and words and more words, and then as many words again, and some words"
@@ -355,7 +355,7 @@ def paths_of_words(text: str) -> dict[str, tuple[str, ...]]:
 
 
 @pytest.mark.parametrize("overflow", ["split", "archive"])
-@settings(max_examples=10 * MORE)
+@settings(max_examples=5 * MORE)
 @given(
     st.sampled_from(["", "# Title\n\nIntro.\n"]),
     st.lists(

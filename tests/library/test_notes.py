@@ -21,9 +21,9 @@ from slicebase.library.folder import SliceFolder
 from slicebase.library.notes import NotesReport
 from slicebase.library.pointers import note_id
 from slicebase.workspace import note_files
+from tests.amounts import MORE
 from tests.library.samples import everything
 from tests.library.scratch import ScratchLibrary
-from tests.mixed_verbs import MORE
 from tests.paths import PROJECT
 
 
@@ -391,7 +391,7 @@ ACTIONS = st.lists(
 FOLDERS = {"A": "docs", "B": "docs", "C": "wiki", "D": "wiki", "Z": "wiki"}
 
 
-@settings(max_examples=10 * MORE)
+@settings(max_examples=4 * MORE)
 @given(ACTIONS)
 @example([("A", "write", "B"), ("B", "write", "A"), ("A", "follow", "A"), ("A", "move", "B"), ("A", "write", "C"),
           ("C", "follow", "A"), ("A", "follow", "A")])  # fmt: skip

@@ -22,8 +22,8 @@ from slicebase.library.pointers import (
     refreshed_pointer,
     with_note_links,
 )
+from tests.amounts import MORE
 from tests.library.scratch import NOON
-from tests.mixed_verbs import MORE
 
 STAMP = Stamp(NOON, b"0123456789")
 ONE, TWO, THREE = (note_id(STAMP, path) for path in ("1", "2", "3"))

@@ -1,7 +1,5 @@
 """Forks: the first events of a run that continues another one give the state that it continues from."""
 
-import os
-
 import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,6 +13,7 @@ from slicebase.runs.manifests import inherited_events
 from slicebase.runs.records import Inherited, RunStarted
 from slicebase.runs.snapshot import build
 from slicebase.runs.state import Json, RunState, fold, from_snapshot
+from tests.amounts import MORE
 from tests.runs.made import (
     FULL,
     LEDGER,
@@ -36,7 +35,6 @@ from tests.runs.made import (
     question,
 )
 
-MORE = int(os.environ.get("SLICEBASE_EXAMPLES", "1"))  # `make fuzz` runs ten times as many examples
 NOTHING_SPENT = Inherited(run=RUN, events=1, steps=0, seconds=0.0, cost=0.0)
 
 

@@ -1,6 +1,5 @@
 """The bytes of a state that are kept part by part are its canonical bytes."""
 
-import os
 from typing import Any
 
 import msgspec
@@ -16,10 +15,10 @@ from slicebase.runs.parts import StateParts, parts_of
 from slicebase.runs.records import SnapshotState
 from slicebase.runs.snapshot import build, built, content, same_content, size_of, snapshot_digest, to_bytes
 from slicebase.runs.state import Json, RunState, fold
+from tests.amounts import MORE
 from tests.runs.made import NOW, RUN, claim, inputs, log, question
 from tests.runs.test_state import good_drafts, odd_drafts
 
-MORE = int(os.environ.get("SLICEBASE_EXAMPLES", "1"))  # `make fuzz` runs ten times as many examples
 LONG = EventDraft(type="SOURCE", payload={"chunk_ids": ["x" * (LONGEST_TEXT + 1)]})
 drafts = good_drafts | odd_drafts | st.just(LONG)
 

@@ -1,6 +1,5 @@
 """The items of a run are read one by one, and are what the fold of the complete log says."""
 
-import os
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -22,9 +21,9 @@ from slicebase.runs.values import same
 from slicebase.truth.acts import PurgedText, PurgeRecord
 from slicebase.truth.erasure import PassageSearch
 from slicebase.truth.truth import Truth
+from tests.amounts import MORE
 from tests.runs.made import LEDGER, MANIFESTS, NOW, STARTED, claim, conflict, failure, question
 
-MORE = int(os.environ.get("SLICEBASE_EXAMPLES", "1"))  # `make fuzz` runs ten times as many examples
 MOMENT = from_text(NOW)
 SECRET = "an id that is long enough to be a passage that a purge looks for"
 SOON = Thresholds(counted_events=2, steps=2)

@@ -12,9 +12,9 @@ from slicebase.core.refs import Ref
 from slicebase.core.short_ids import short_id, short_ids
 from slicebase.truth.names import StoredNames
 from slicebase.verbs.names import EVERYTHING
+from tests.amounts import MORE
 from tests.codes import code_of
 from tests.graph.test_graph_file import record
-from tests.mixed_verbs import MORE
 
 RUNS = ["build", "build-the-house", "build-the-houses", "01JRVN00000000000000000001", "01JRVN00000000000000000011"]
 TURNS = [f"{first}-0000-4000-8000-0000000000{last}" for first in ("aaaaaaaa", "aaaaaaab", "12345678") for last in "123"]

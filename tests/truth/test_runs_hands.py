@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from slicebase import Slicebase, aio
-from tests.mixed_verbs import MORE, RUN, Immediate, finish
+from tests.amounts import MORE
+from tests.mixed_verbs import RUN, Immediate, finish
 
 ENDS = ("PLAN_DONE", "ACT_DONE", "OBSERVE_DONE")
 Reply = list[Any]  # what was done, and what it is called: `claim`, its id and its words; `begun` and a number

@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 from slicebase import Slicebase, aio
 from slicebase.truth import run_log
 from slicebase.verbs.step import Step
+from tests.amounts import MORE
 from tests.codes import code_of
 
-MORE = int(os.environ.get("SLICEBASE_EXAMPLES", "1"))  # `make fuzz` runs ten times as many examples
 RUN = "r"
 CLOSED = ["STEP_BEGUN", "PLAN_DONE", "FAILURE", "ACT_DONE", "OBSERVE_DONE", "STEP_ENDED"]
 

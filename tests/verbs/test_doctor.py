@@ -15,6 +15,7 @@ from slicebase.verbs.doctor import examine, fix_all
 from slicebase.verbs.install import install
 from slicebase.workspace.atomic import TEMPORARY, own_temporary
 from slicebase.workspace.workspace import LOCAL, Workspace
+from tests.amounts import EXPLORE
 from tests.conversations import store, turn
 from tests.library.samples import library, put
 
@@ -166,7 +167,7 @@ def searchable(root: Path) -> Slicebase:
     return memory
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(6 if EXPLORE else 2))
 def test_flipped_bytes_in_the_index_of_turns_cost_nothing_but_a_rebuild(tmp_path: Path, seed: int) -> None:
     memory = searchable(tmp_path)
     flip(memory.workspace.turns, seed)
@@ -175,7 +176,7 @@ def test_flipped_bytes_in_the_index_of_turns_cost_nothing_but_a_rebuild(tmp_path
     assert memory.context("stale lock").pieces
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(6 if EXPLORE else 2))
 def test_a_search_survives_flipped_bytes_without_the_doctor(tmp_path: Path, seed: int) -> None:
     memory = searchable(tmp_path)
     flip(memory.workspace.turns, seed)

@@ -22,9 +22,9 @@ from slicebase.library.purge import Order, PurgeReport, Purging
 from slicebase.verbs.purge import _session
 from slicebase.workspace import atomic
 from slicebase.workspace.atomic import locked
+from tests.amounts import MORE
 from tests.codes import code_of
 from tests.conversations import annotate, name
-from tests.mixed_verbs import MORE
 from tests.verbs.test_verify import without_triggers
 
 SECRET = "the customer Ada Example lives at Nowhere Street 4711 and her file is 0815"
@@ -418,7 +418,7 @@ def passages(texts: list[str]) -> set[bytes]:
     return {form[at : at + 32] for form in forms(texts) for at in range(len(form) - 31)}
 
 
-@settings(max_examples=15 * MORE)
+@settings(max_examples=6 * MORE)
 @given(
     purged=st.lists(TEXT, min_size=1, max_size=3),
     kept=st.lists(TEXT, max_size=2),

@@ -14,8 +14,8 @@ from slicebase.core.hashing import digest
 from slicebase.files.body.rows import Provenance
 from slicebase.files.body.sections import section_ref, sections
 from slicebase.graph.turn import Parent, Part, Session, Turn
+from tests.amounts import MORE
 from tests.conversations import annotate, name
-from tests.mixed_verbs import MORE
 from tests.verbs.test_purge import holders, raw
 
 Said = tuple[str, tuple[Part, ...]]  # a role, and what is said

@@ -1,6 +1,5 @@
 """A run cannot be made unreadable: whatever a caller or a stream sends, it can be listed, shown, compacted, proven."""
 
-import os
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
@@ -14,9 +13,9 @@ from slicebase import Slicebase, SlicebaseError
 from slicebase.core.times import to_text
 from slicebase.runs.event import TYPES, EventDraft
 from slicebase.truth.run_writer import FARTHEST_STEP
+from tests.amounts import MORE
 from tests.codes import code_of
 
-MORE = int(os.environ.get("SLICEBASE_EXAMPLES", "1"))  # `make fuzz` runs ten times as many examples
 COUNT = count()
 RUN = "r"
 

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from slicebase import Slicebase
 from slicebase.runs.event import Event
 from slicebase.runs.gate import Thresholds
+from tests.amounts import MORE
 from tests.codes import code_of
 
-MORE = int(os.environ.get("SLICEBASE_EXAMPLES", "1"))  # `make fuzz` runs ten times as many examples
 RUN = "r1"
 
 

@@ -12,8 +12,8 @@ from slicebase.cli.main import run
 from slicebase.errors import SlicebaseError
 from slicebase.history.inputs import LONG_SAMPLE
 from slicebase.workspace.boundary import inside, opened_folder, private_database, private_folder, real_path
+from tests.amounts import MORE
 from tests.codes import code_of
-from tests.mixed_verbs import MORE
 from tests.workspace.test_workspace import git
 
 

@@ -19,6 +19,7 @@ import pytest
 
 from slicebase.cli.main import run
 from slicebase.errors import Exit
+from tests.amounts import EXPLORE
 from tests.cli.test_main_captured import CALLS, LOG, TURN, Call, Filled, call, fill
 from tests.workspace.test_workspace import git
 
@@ -210,9 +211,6 @@ def test_these_are_the_paths_that_commands_write(
     assert ours <= WRITERS.keys()
 
 
-EXPLORE = os.environ.get("HYPOTHESIS_PROFILE") == "explore"  # everything, as in `make fuzz`, not only a part
-
-
 def a_part(path: str, of: int) -> int:
     """Returns which part of the calls or attacks a path gets, so that all paths together get all of them."""
     return sum(path.encode()) % of
@@ -269,7 +267,7 @@ def test_no_command_waits_for_a_pipe_in_a_clone(
     (clone / path).unlink(missing_ok=True)
     os.mkfifo(clone / path)
     with in_folder(clone, monkeypatch) as do:
-        for each in ALL if EXPLORE else ALL[READ.index(path) % 3 :: 3]:
+        for each in ALL if EXPLORE else ALL[READ.index(path) :: len(READ)]:
             assert do(each, filled.names) in set(Exit), each
             capfd.readouterr()
 

@@ -20,8 +20,9 @@ from slicebase.cli.main import run
 from slicebase.errors import Exit, SlicebaseError
 from slicebase.truth.database import open_database
 from slicebase.workspace.repository import repository_of
+from tests.amounts import EXPLORE
 from tests.cli.test_main_captured import LOG, Filled, fill
-from tests.workspace.test_boundary_clone import ALL, EXPLORE, a_part
+from tests.workspace.test_boundary_clone import ALL, a_part
 from tests.workspace.test_workspace import git
 
 FILES = 24
@@ -117,7 +118,7 @@ def test_no_command_ends_with_a_traceback_where_something_may_not_be_read(
     path, read_only = UNREADABLE[case]
     monkeypatch.chdir(clone)
     monkeypatch.setenv("HOME", str(clone.parent))
-    for each in ALL if EXPLORE else ALL[a_part(case, 4) :: 4]:
+    for each in ALL if EXPLORE else ALL[a_part(case, 8) :: 8]:
         if (clone / path).exists():
             (clone / path).chmod(0)
         if read_only:

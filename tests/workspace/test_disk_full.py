@@ -21,6 +21,7 @@ from slicebase import Slicebase, SlicebaseError
 from slicebase.cli.main import run
 from slicebase.history.inputs import SAMPLE
 from slicebase.workspace.atomic import TEMPORARY
+from tests.amounts import EXPLORE
 from tests.paths import PROJECT
 
 LIMITS = (0, 100, 1_000, 4_096, 9_000, 20_000, 33_000, 40_000, 70_000, 100_000, 200_000, 400_000)
@@ -90,7 +91,7 @@ CALLS = (
 def test_a_full_disk_is_said_and_costs_nothing_that_was_stored(
     call: str, filled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for limit in LIMITS:
+    for limit in LIMITS if EXPLORE else LIMITS[CALLS.index(call) % 4 :: 4]:
         folder = tmp_path / str(limit)
         shutil.copytree(filled, folder)
         monkeypatch.chdir(folder)

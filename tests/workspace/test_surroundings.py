@@ -318,7 +318,7 @@ FIRST_USE = """if True:
     memory = in_thread(lambda: Slicebase.init(sys.argv[1]))
     library = in_thread(lambda: memory.library)
     file = in_thread(lambda: library.create("Log", "Rows.", type="jsonl"))
-    for number in range(30):
+    for number in range(12):
         in_thread(lambda: memory.library.remember(file.id, f"row {number}"))
         in_thread(lambda: memory.context("row", 500))
         in_thread(lambda: [memory.library.create(f"T{n}", "S", body="x" * 2000 * n) for n in range(5)])

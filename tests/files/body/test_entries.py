@@ -12,9 +12,9 @@ from slicebase.core.ids import is_ulid, ulid, ulid_time
 from slicebase.errors import SlicebaseError
 from slicebase.files.body.entries import Stamp, new_lines, new_rows
 from slicebase.files.body.rows import Provenance
+from tests.amounts import MORE
 from tests.codes import code_of
 from tests.files.body.test_objects import objects, read, texts, values, written
-from tests.mixed_verbs import MORE
 
 _moments = st.integers(0, 2**47)
 _chance = st.binary(min_size=10, max_size=10)

@@ -1,6 +1,5 @@
 """What two branches archived counts once, what was written twice stays twice, and a forgotten copy never wins."""
 
-import os
 import tracemalloc
 from itertools import count
 
@@ -17,8 +16,8 @@ from slicebase.files.create import archived, new_file
 from slicebase.files.model import Link
 from slicebase.files.slice_file import SliceFile
 from slicebase.files.yaml.edit import append_item
+from tests.amounts import MORE
 
-MORE = int(os.environ.get("SLICEBASE_EXAMPLES", "1"))
 TYPES = ["conversation", "routine", "text", "markdown"]
 Files = dict[str | None, SliceFile]
 

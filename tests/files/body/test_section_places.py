@@ -1,7 +1,5 @@
 """Sections of a Markdown file that overflow divided: a section has one path, whichever part its heading is in."""
 
-import os
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,8 +11,8 @@ from slicebase.files.body.sections import sections
 from slicebase.files.body.text import append_in_section, append_paragraph
 from slicebase.files.create import new_file
 from slicebase.files.slice_file import SliceFile
+from tests.amounts import MORE
 
-MORE = int(os.environ.get("SLICEBASE_EXAMPLES", "1"))
 TEXT = "# A\n\n## x\n\none\n\n### deep\n\ntwo\n\n## y\n\nthree\n\n# B\n\n## x\n\nfour é\n\n## z\n\nfive\n"
 
 

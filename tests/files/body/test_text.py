@@ -13,8 +13,8 @@ from slicebase.files.body.text import (
     replace_passage,
     replace_section,
 )
+from tests.amounts import MORE
 from tests.codes import code_of
-from tests.mixed_verbs import MORE
 
 _LINES = ("# A", "## B  ", "### C", "text", "", "- item", "```", "~~~~", "Under\n---", "more words", "    code")
 _UNUSUAL = ("#12 of\nmany\n---", "# A\fb\u2028c", "one\vtwo\x85", "two spaces  ")

@@ -1,6 +1,5 @@
 """A file and its parts as one object: its content, hash and version (rulings 24 and 32)."""
 
-import os
 from collections.abc import Callable
 
 import pytest
@@ -19,8 +18,8 @@ from slicebase.files.create import new_file
 from slicebase.files.model import Link
 from slicebase.files.slice_file import SliceFile
 from slicebase.files.yaml.edit import set_key
+from tests.amounts import MORE
 
-MORE = int(os.environ.get("SLICEBASE_EXAMPLES", "1"))
 Files = dict[str | None, SliceFile]
 
 

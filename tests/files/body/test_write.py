@@ -10,7 +10,7 @@ from slicebase.files.body.entries import Stamp
 from slicebase.files.body.text import append_lines
 from slicebase.files.body.write import WriteRequest, whole_body, write
 from slicebase.files.slice_file import SliceFile
-from tests.mixed_verbs import MORE
+from tests.amounts import MORE
 
 STAMP = Stamp(1_767_268_800_000, b"0123456789")
 HEAD = """---

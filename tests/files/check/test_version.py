@@ -11,9 +11,9 @@ from slicebase.files.check.version import checked_bytes, read_back
 from slicebase.files.create import assigned_values, define
 from slicebase.files.slice_file import SliceFile
 from slicebase.files.yaml.edit import set_key
+from tests.amounts import MORE
 from tests.codes import code_of
 from tests.files.strategies import Header, headers
-from tests.mixed_verbs import MORE
 
 HEAD = b'---\nslice:\n  v: "1"\n  id: 01A\n  title: T\n  summary: S\n  body:\n    type: jsonl\n---\n'
 ROW = b'{"_meta":{"id":"01R","created_at":"2026-03-01T08:00:00Z"},"text":"x"}\n'

@@ -1,6 +1,5 @@
 """The body of a yaml file is any YAML stream; what is broken in it is found with its place (ruling 22)."""
 
-import os
 from typing import Any
 
 import pytest
@@ -10,9 +9,8 @@ from hypothesis import strategies as st
 
 from slicebase.errors import SlicebaseError, Where
 from slicebase.files.yaml.stream import check_stream
+from tests.amounts import MORE
 from tests.files.strategies import soup
-
-MORE = int(os.environ.get("SLICEBASE_EXAMPLES", "1"))
 
 STREAMS = {
     "a leading marker": "---\na: 1\n",
