@@ -77,6 +77,16 @@ def test_what_was_rolled_back_is_not_remembered(memory: Slicebase) -> None:
     assert memory.runs.log(RUN, cycle(2)).warnings == ()
 
 
+def test_what_was_purged_is_compared_no_more(memory: Slicebase) -> None:
+    memory.runs.start("other", "Try.", "Tried.")
+    started(memory)
+    memory.runs.log(RUN, [*cycle(1), *cycle(2)])
+    memory.purge("run:other")
+    guard = memory.truth.runs.take_loop_guard(memory.truth.runs.log.tally(RUN))
+    assert guard is None
+    assert len(memory.runs.log(RUN, cycle(3)).warnings) == 1  # the log still has it
+
+
 def test_loops_are_allowed_for_some_steps(memory: Slicebase) -> None:
     started(memory, loop="stop")
     memory.runs.log(RUN, [*cycle(1), *cycle(2)])

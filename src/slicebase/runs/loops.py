@@ -263,10 +263,11 @@ def _made(payload: Mapping[str, Any]) -> _Made | None:
     call = call_of(payload)
     if call is None:
         return None
-    data = msgspec.json.encode(call, order="sorted")  # an argument in a text may have no canonical form
-    said = f"{call.tool} {call.command or data[:_SHOWN].decode(errors='replace')}"
+    arguments = msgspec.json.encode(call.arguments, order="sorted")  # what a text holds may have no canonical form
+    said = f"{call.tool} {call.command or arguments[:_SHOWN].decode(errors='replace')}"
     shown = " ".join(said[: 4 * _SHOWN].split())
-    return _Made(raw_digest(data), _waits(call), shown if len(shown) <= _SHOWN else shown[: _SHOWN - 1] + "…")
+    made = raw_digest(call.tool.encode() + b"\0" + arguments)
+    return _Made(made, _waits(call), shown if len(shown) <= _SHOWN else shown[: _SHOWN - 1] + "…")
 
 
 # What differs between two equal outcomes

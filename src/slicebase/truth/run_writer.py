@@ -219,7 +219,7 @@ class RunWriter:
             self._runs.remember(self._compacted, self._acts)
         tally = self._appender.tally
         if self._loops is not None:
-            self._runs.keep_loop_guard(tally, self._loops)
+            self._runs.keep_loop_guard(tally, self._acts, self._loops)
         if error := self._stop or self._loop:
             raise error
         last = tally.seq if self._last is None else self._last

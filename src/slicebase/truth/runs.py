@@ -41,7 +41,8 @@ class StoredRuns:
         self.look_up: Callable[[Evidence], Lookup] | None = None  # finds the text that evidence cites, as it is now
         self._latest: StoredSnapshot | None = None  # the last snapshot that was read
         self._acts = 0  # how many acts the database had then: a purge, also by another process, may have changed it
-        self._loops: tuple[str | None, LoopGuard] | None = None  # of the last written run, and the hash of its end
+        # The guard of the last written run, the hash of its end, and how many acts the database had then
+        self._loops: tuple[str | None, int, LoopGuard] | None = None
 
     # Writing
 
@@ -133,13 +134,16 @@ class StoredRuns:
     # The loop guard: it is continued where this process wrote last, and else begins with the last events of the run
 
     def take_loop_guard(self, tally: RunTally) -> LoopGuard | None:
-        """Returns the guard that has seen the run up to here. It is kept again only after its transaction."""
-        known, self._loops = self._loops, None
-        return known[1] if known and known[0] == tally.hash else None
+        """Returns the guard that has seen the run up to here, with no purge since.
 
-    def keep_loop_guard(self, tally: RunTally, guard: LoopGuard) -> None:
+        It is kept again only after its transaction: one that is rolled back leaves nothing behind.
+        """
+        known, self._loops = self._loops, None
+        return known[2] if known and known[:2] == (tally.hash, self.log.acts()) else None
+
+    def keep_loop_guard(self, tally: RunTally, acts: int, guard: LoopGuard) -> None:
         """Keeps the guard for the next transaction, if nobody else writes to the run before."""
-        self._loops = tally.hash, guard
+        self._loops = tally.hash, acts, guard
 
     def read_loop_guard(self, run_id: str, before: int) -> LoopGuard:
         """Returns a guard that has seen the last events before the one with this number."""
