@@ -61,6 +61,13 @@ def test_a_run_may_have_no_guard(memory: Slicebase) -> None:
     assert memory.runs.status(RUN).metrics.loops == 1
 
 
+def test_a_run_that_was_made_from_a_conversation_is_not_guarded(memory: Slicebase) -> None:
+    terms = {"objective": "Build it.", "done_definition": "It builds.", "provenance_mode": "audit_only"}
+    memory.truth.runs.begin(RUN, [EventDraft(type="RUN_STARTED", payload={**terms, "projected_from": "session:s"})], 0)
+    assert memory.runs.log(RUN, cycle(1) * 3).warnings == ()
+    assert (loops(memory), memory.runs.status(RUN).metrics.loops) == ([], 1)
+
+
 def test_a_loop_is_found_by_several_writers_together(memory: Slicebase, tmp_path: Path) -> None:
     started(memory)
     with Slicebase.open(tmp_path) as other:
