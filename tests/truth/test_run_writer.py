@@ -79,9 +79,10 @@ def test_a_loop_is_found_by_several_writers_together(memory: Slicebase, tmp_path
 def test_what_was_rolled_back_is_not_remembered(memory: Slicebase) -> None:
     started(memory)
     memory.runs.log(RUN, cycle(1))
-    for _ in range(3):
-        assert code_of(memory.runs.log, RUN, [*cycle(2), {"type": "ACT_DONE"}]) == "step-missing"
-    assert memory.runs.log(RUN, cycle(2)).warnings == ()
+    notes = [{"type": "NOTE"}] * 10
+    for before in (notes[:2], notes[:4]):
+        assert code_of(memory.runs.log, RUN, [*before, *cycle(2), {"type": "ACT_DONE"}]) == "step-missing"
+    assert memory.runs.log(RUN, [*notes, *cycle(2)]).warnings == ()
 
 
 def test_what_was_purged_is_compared_no_more(memory: Slicebase) -> None:
@@ -159,6 +160,15 @@ def test_a_step_warns_or_raises(memory: Slicebase) -> None:
     status = memory.runs.status("stopped")
     assert (status.stopped, status.interrupted_steps, status.metrics.steps) == (None, (), 3)
     assert [failure["category"] for failure in status.open_failures] == ["loop"]
+
+
+def test_a_step_begins_whatever_was_interrupted_before_it(memory: Slicebase) -> None:
+    started(memory, loop="stop")
+    for number in range(1, 5):
+        step = memory.runs.step(RUN, compact=False).__enter__()
+        step.act("make")
+        assert (step.number, step.interrupted_steps) == (number, (number - 1,) if number > 1 else ())
+        del step
 
 
 def test_a_call_that_fails_in_the_same_way_again_and_again_is_a_loop(memory: Slicebase) -> None:
