@@ -95,7 +95,9 @@ def _check_appended(given: Versions, merged: bytes, files: Sequence[SliceFile | 
         return  # where line ends differ, they belong to the lines
     kept = bodies[0].rstrip(b"\n") + b"\n\n"
     if bodies[0].startswith(kept) and not all(body.startswith(kept) for body in bodies[1:3]):
-        return  # a side inserts a line before the empty lines at the end of the base, and appends nothing there
+        # A side inserts a line before the empty lines at the end of the base. What both append after these lines is at
+        # the same place of the base, so that it counts once where it is equal, however different the lines above are.
+        return
     before, one, other, found = map(_filled, bodies)
     size = len(before)
     types = {file.body_type for file in files if file}

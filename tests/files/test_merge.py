@@ -684,3 +684,9 @@ def test_lines_that_are_all_alike_take_no_longer_than_others() -> None:
 @pytest.mark.parametrize("data", [b"", b"a", b"a\nb", b"a\r\n\nb\n"])
 def test_joined_lines_are_the_data(data: bytes) -> None:
     assert b"".join(lines_of(data)) == data
+
+
+def test_equal_lines_that_both_append_after_the_empty_lines_of_the_base_are_one_change() -> None:
+    """They have the same place. The line that one side inserts above the empty line is another change."""
+    base, ours, theirs = (file(text, type="text") for text in ("a\n\n", "a\na\n\ncache\n", "a\n\ncache\n"))
+    assert merged(base, ours, theirs).body == b"a\na\n\ncache\n"

@@ -164,6 +164,14 @@ def test_what_a_killed_call_did_not_copy_and_has_gone_is_not_linked_to(tmp_path:
     assert links(library) == {"n0": ["n1"], "n1": ["n0", "n2"], "n2": ["n0", "n3"], "n3": ["n0"]}
 
 
+def test_the_copy_of_a_note_that_has_gone_links_to_no_other_that_has(tmp_path: Path, linked: Path) -> None:
+    library = killed(tmp_path / "root", linked, 2)
+    for name in ("n0.md", "n1.md", "n4.md"):  # the first is copied already, and links to the others
+        (linked / name).unlink()
+    library.create_from(linked)
+    assert links(library) == {"n0": [], "n2": ["n3"], "n3": []}
+
+
 def test_a_file_that_cannot_be_read_is_still_linked_to(tmp_path: Path, linked: Path) -> None:
     library = ScratchLibrary(tmp_path / "root")
     library.create_from(linked)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from slicebase.errors import SlicebaseError
 from slicebase.files.body.rows import Provenance
 from slicebase.files.body.supersession import active
 from slicebase.workspace.surroundings import Surroundings
@@ -213,6 +214,23 @@ def test_two_new_rows_about_the_same_topic_are_confirmed_as_new(scratch: Scratch
     scratch.remember(log, again, new=True)
     scratch.remember(scratch.new("jsonl", "", "write=supersede"), apart)
     assert len(active(scratch.rows(log))) == 2
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        (['{"topic": 8080, "open": true}', '{"topic": 8080}'], "the same topic, 8080"),
+        (['{"key": "Port", "text": "A long story."}', '{"key": "port"}'], "the same key, 'Port'"),
+        (["Use Redis.", "use redis."], "the same text, 'Use Redis.'"),
+    ],
+)
+def test_the_error_says_what_two_rows_have_in_common(scratch: ScratchLibrary, rows: list[str], said: str) -> None:
+    log = scratch.new("jsonl", "", "write=supersede")
+    scratch.remember(log, rows[0])
+    for known, text in ((log, rows[1]), (scratch.new("jsonl", "", "write=supersede"), "\n".join(rows))):
+        if known == log or text.startswith("{"):  # lines of prose are one row
+            with pytest.raises(SlicebaseError, match=said):
+                scratch.remember(known, text)
 
 
 def test_a_topic_that_was_superseded_is_no_longer_in_the_way(scratch: ScratchLibrary) -> None:

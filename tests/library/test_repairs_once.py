@@ -8,7 +8,7 @@ import pytest
 from slicebase import Slicebase
 from slicebase.files.body.overflow import joined, parts_of
 from slicebase.library.check import validate
-from slicebase.library.repairs import finish_overflows, remove_repeated, unfinished_overflows
+from slicebase.library.repairs import finish_overflows, lines_in_two_files, remove_repeated, unfinished_overflows
 from slicebase.workspace.settings import Settings
 from tests.library.scratch import ScratchLibrary
 
@@ -167,3 +167,19 @@ def test_due_counts_no_row_that_an_archive_has_too(scratch: ScratchLibrary) -> N
     remove_repeated(scratch.folder)
     assert scratch.file(log).body == kept.body
     assert [due.as_json() for due in scratch.due()] == now
+
+
+@pytest.mark.parametrize("time", ["2026-01-01T10:00:00Z", None])
+def test_a_line_that_a_conflict_kept_beside_its_archive_is_named_if_it_has_a_time(
+    scratch: ScratchLibrary, time: str | None
+) -> None:
+    """A line without one may have been said twice."""
+    file = started(scratch, "conversation")
+    overflow(scratch, file, "more")
+    kept, part = scratch.file(file), scratch.file(parts_of(scratch.file(file))[0])
+    line = b'{"role":"user","content":"yes"%s}\n' % (b',"ts":"%s"' % time.encode() if time else b"")
+    assert [*lines_in_two_files(scratch.folder)] == []
+    scratch.path(file).write_bytes(kept.with_body(kept.body + line).to_bytes())
+    scratch.path(part.id or "").write_bytes(part.with_body(part.body + line).to_bytes())
+    found = [(each.file.id, each.other.id, each.lines) for each in lines_in_two_files(scratch.folder)]
+    assert found == ([(file, part.id, 1)] if time else [])

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from errno import EROFS
 from pathlib import Path
 from random import Random
 
@@ -13,7 +14,7 @@ from slicebase.index.turns import TurnIndex
 from slicebase.library.finder import Finder
 from slicebase.verbs.doctor import examine, fix_all
 from slicebase.verbs.install import install
-from slicebase.workspace.atomic import TEMPORARY, own_temporary
+from slicebase.workspace.atomic import TEMPORARY, locked, own_temporary
 from slicebase.workspace.workspace import LOCAL, Workspace
 from tests.amounts import EXPLORE
 from tests.conversations import store, turn
@@ -215,3 +216,34 @@ def test_damage_in_the_database_is_reported_with_what_sqlite_finds(tmp_path: Pat
     assert "database" in [complaint.check for complaint in wrong]
     assert fixed == []
     assert memory.verify().status == "BROKEN"
+
+
+def test_a_journal_that_cannot_be_settled_is_named_and_one_that_can_is_not(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace.journal.mkdir()
+    assert wrong(workspace) == ["journal"]
+    workspace.journal.rmdir()
+    workspace.journal.write_text("[]")
+    with monkeypatch.context() as patch:
+        patch.setattr("os.unlink", read_only)
+        assert wrong(workspace) == ["journal"]
+        with locked(workspace.lock):
+            assert wrong(workspace) == []  # a process writes
+    assert wrong(workspace) == []
+    assert not workspace.journal.exists()
+
+
+def read_only(*_: object, **__: object) -> None:
+    raise OSError(EROFS, "Read-only file system")
+
+
+def test_a_line_that_stands_in_a_file_and_in_its_archive_is_named(workspace: Workspace) -> None:
+    line = '{"role":"user","content":"yes","ts":"2026-01-01T10:00:00Z"}\n'
+    part = GOOD.replace("F", "G")
+    for file, rel, other in ((GOOD, "has_part", part), (part, "part_of", GOOD)):
+        put(workspace, file, line, type="conversation", links=[{"rel": rel, "to": other, "label": "archive"}])
+    (found,) = examine(workspace, DRIVER)
+    assert found.check == "repeated"
+    assert found.place.endswith(f"{GOOD}.slice")
+    assert f"{part}.slice" in found.message

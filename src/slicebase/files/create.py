@@ -105,6 +105,8 @@ _MANAGED: Final[Mapping[str, str]] = {
     "updated_at": "body writes set it",
     "updated_by": "writes with provenance set it",
     "taken_from": "overflow sets it",
+    "moved": "overflow sets it",
+    "merged": "merges set it",
     "due": "writes set it, and `tt due --done` removes it",
     "done": "use `tt due --done`",
     "archived": "use `tt forget` and `tt restore`",

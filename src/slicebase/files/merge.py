@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 from slicebase.errors import SlicebaseError
 from slicebase.files.check.version import errors_in, read_back
-from slicebase.files.merge_body import merge_bodies
+from slicebase.files.merge_archived import may_repeat, with_mark
+from slicebase.files.merge_body import merge_bodies, unmerged_bodies
 from slicebase.files.merge_header import merge_headers
 from slicebase.files.merge_lines import Merged, comparable, decide, marked, merge_lines
 from slicebase.files.slice_file import SliceFile
@@ -72,9 +73,9 @@ def _merged_files(base: SliceFile | None, sides: Merged[SliceFile]) -> _MergedFi
     if sides.ours.id != sides.theirs.id:
         return apart
     heads, in_header = merge_headers(base, *sides)
-    bodies, in_body = merge_bodies(base, *sides)
-    files = Merged(heads.ours.with_body(bodies.ours), heads.theirs.with_body(bodies.theirs))
+    bodies, in_body = (unmerged_bodies if may_repeat(base, *sides) else merge_bodies)(base, *sides)
     try:
+        files = with_mark(base, sides, Merged(heads.ours.with_body(bodies.ours), heads.theirs.with_body(bodies.theirs)))
         versions = Merged(read_back(files.ours), read_back(files.theirs))
     except SlicebaseError:
         return apart

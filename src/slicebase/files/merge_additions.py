@@ -95,7 +95,7 @@ def _read_appended(lines: Sequence[bytes]) -> list[_AppendedLine]:
     for number, line in enumerate(lines, 1):
         value = values.get(number)
         time = moment(value.get("ts")) if value else -inf
-        is_named = _NAMED.search(line) is not None if value is None else _has_name(value)
+        is_named = _NAMED.search(line) is not None if value is None else has_name(value)
         found.append(_AppendedLine(line, time, is_named))
     return found
 
@@ -105,7 +105,7 @@ _NAMED: Final = re.compile(rb'"(?:ts|created_at)" *: *(?:"[^"]*:[0-9]{2}:[0-9]{2
 _SECONDS: Final = re.compile(r":[0-9]{2}:[0-9]{2}")
 
 
-def _has_name(value: Mapping[str, Any]) -> bool:
+def has_name(value: Mapping[str, Any]) -> bool:
     """Returns whether a line has an id, or the second at which it was written: a day or a minute has many lines."""
     meta = value.get("_meta")
     known = meta if isinstance(meta, dict) else {}

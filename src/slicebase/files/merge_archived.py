@@ -1,4 +1,4 @@
-"""Leaves out of a merge what a side has moved to an archive (ruling 32).
+"""Leaves out of a merge what a side has moved to an archive, where that is certain (ruling 32).
 
 An archive takes the first lines of a body. Two branches that both archive take away different numbers of them, and one
 that writes enough takes away everything that was there before. Line by line, each has then replaced a text by another.
@@ -10,10 +10,15 @@ from collections import Counter
 from itertools import dropwhile, pairwise
 from typing import Final, NamedTuple
 
+from slicebase.core.hashing import raw_digest
+from slicebase.files.body.origin import add_marks, mark_of, marks_in
 from slicebase.files.body.overflow import ARCHIVED, parts_of
+from slicebase.files.merge_lines import EqualPart, Merged, equal_parts
 from slicebase.files.slice_file import SliceFile
+from slicebase.files.yaml.edit import set_key
 
-_TYPES: Final = ("conversation", "routine", "text")  # rows have ids, and sections of Markdown move from anywhere
+_TYPES: Final = frozenset({"conversation", "routine", "text"})  # rows have ids; sections of Markdown move from anywhere
+_BY_PLACE: Final = _TYPES | {"markdown"}
 
 BodyLines = list[bytes]
 
@@ -30,7 +35,7 @@ def without_archived(bodies: ThreeBodies, base: SliceFile | None, ours: SliceFil
     """Returns three versions of a body without the lines of the base that a side has moved to an archive."""
     if base is None or base.body_type not in _TYPES or not base.body_type == ours.body_type == theirs.body_type:
         return bodies
-    archives = [{*parts_of(side, ARCHIVED)} - {*parts_of(base, ARCHIVED)} for side in (ours, theirs)]
+    archives = [_new_archives(base, side) for side in (ours, theirs)]
     if not any(archives) or not ours.write_mode == theirs.write_mode == "append":
         return bodies
     one, other = (
@@ -48,6 +53,59 @@ def without_archived(bodies: ThreeBodies, base: SliceFile | None, ours: SliceFil
         return rest
 
     return ThreeBodies(bodies.base[most:], left(bodies.ours, one), left(bodies.theirs, other))
+
+
+# What two sides both archived, in texts that differ
+
+
+def may_repeat(base: SliceFile | None, ours: SliceFile, theirs: SliceFile) -> bool:
+    """Returns whether both sides may have archived the same content, and nobody can tell that it is the same.
+
+    What two sides archived of the same text is known by its place there. A merge, and in Markdown every write to a
+    section, puts something between the lines of the text, and what is archived after it has other places.
+    """
+    sides = ours, theirs
+    if ours.body_type not in _BY_PLACE or not all(_new_archives(base, side) for side in sides):
+        return False
+    if base is None or any(side.merged != base.merged for side in sides):
+        return True
+    return ours.body_type == "markdown" and not all(_moved_only_old(base, side) for side in sides)
+
+
+def _moved_only_old(base: SliceFile, side: SliceFile) -> bool:
+    """Returns whether a side archived nothing but lines of the base, and added none above the last of them."""
+    old, new = ([line.strip() for line in file.body.split(b"\n") if line.strip()] for file in (base, side))
+    gone: list[bytes] = []
+    has_more, at, place = False, 0, 0
+    for part in (*equal_parts(old, new), EqualPart(len(old), len(new), 0)):
+        if part.one > at and (has_more or (part.length and part.other > place)):
+            return False
+        gone += old[at : part.one]
+        has_more = has_more or part.other > place
+        at, place = part.one + part.length, part.other + part.length
+    return add_marks(side.moved, subtract=base.moved) == marks_in(gone)
+
+
+def with_mark(base: SliceFile | None, sides: Merged[SliceFile], versions: Merged[SliceFile]) -> Merged[SliceFile]:
+    """Returns the versions of a merged file with a mark of the merge, if its text is that of neither side.
+
+    Only a file from which content can move to archives has one, and no log: its rows have ids.
+    """
+    is_archived = any(side.contract.overflow == ARCHIVED or parts_of(side, ARCHIVED) for side in sides)
+    if not is_archived or sides.ours.body_type not in _BY_PLACE or not all(_has_changed(base, side) for side in sides):
+        return versions
+    mark = mark_of(b"".join(raw_digest(side.to_bytes()) for side in sides))
+    return Merged(*(set_key(version, "slice.merged", mark) for version in versions))
+
+
+def _has_changed(base: SliceFile | None, side: SliceFile) -> bool:
+    """Returns whether a side has another text than the base, if only in archives."""
+    known = base and (base.body, base.merged)
+    return (side.body, side.merged) != known or bool(_new_archives(base, side))
+
+
+def _new_archives(base: SliceFile | None, side: SliceFile) -> set[str]:
+    return {*parts_of(side, ARCHIVED)} - {*(parts_of(base, ARCHIVED) if base else ())}
 
 
 def _same(base: BodyLines, side: BodyLines) -> int | None:

@@ -45,6 +45,11 @@ def merge_bodies(base: SliceFile | None, ours: SliceFile, theirs: SliceFile) -> 
     return MergedBody(bodies, merged.conflicts)
 
 
+def unmerged_bodies(base: SliceFile | None, ours: SliceFile, theirs: SliceFile) -> MergedBody:
+    """Returns the bodies of two files as a conflict: both as they are."""
+    return MergedBody(Merged(ours.body, theirs.body), ("body",))
+
+
 def _with_places(
     base: list[bytes], ours: list[bytes], theirs: list[bytes], merged: Merged[list[bytes]]
 ) -> Merged[list[bytes]]:

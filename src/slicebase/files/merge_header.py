@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 
 from slicebase.errors import SlicebaseError
 from slicebase.files.body.lines import read_time
+from slicebase.files.body.origin import add_marks
 from slicebase.files.merge_comments import Comments, comments_in, comments_of
 from slicebase.files.merge_lines import Hunk, Merged, comparable, decide, merge_lines
 from slicebase.files.merge_scalars import Spelling
@@ -124,6 +125,11 @@ class _Keys:
         newer = ours if self._ours_is_newer else theirs
         return Merged(newer, newer)
 
+    def added(self, base: Any, ours: Any, theirs: Any) -> Merged[Any]:
+        """Returns the sum of what both sides added to a sum of marks."""
+        total = add_marks(ours, theirs, subtract=base)
+        return Merged(total, total)
+
     def first(self, base: Any, ours: Any, theirs: Any) -> Merged[Any] | None:
         """Returns the earlier of two marks, for a file that both sides archived or purged."""
         if not isinstance(ours, dict) or not isinstance(theirs, dict):
@@ -144,6 +150,8 @@ _OWN_RULES: Final[Mapping[MergePath, Callable[[_Keys, Any, Any, Any], Merged[Any
     ("slice", "updated_at"): _Keys.newer,
     ("slice", "updated_by"): _Keys.newer,
     ("slice", "done"): _Keys.last,
+    ("slice", "moved"): _Keys.added,
+    ("slice", "merged"): _Keys.newer,  # a new mark follows
     ("slice", "archived"): _Keys.first,
     ("slice", "purged"): _Keys.first,
 }

@@ -25,7 +25,8 @@ DEFAULT_WRITES: Final[Mapping[str, WriteMode]] = {"yaml": "replace", "code": "re
 # The keys of `slice:` in the order in which they are written.
 HEADER_KEYS: Final = (
     "v", "kind", "id", "title", "summary", "body", "payload", "derived_from", "contract", "links", "meta",
-    "created_at", "updated_at", "updated_by", "taken_from", "due", "done", "archived", "purged",
+    "created_at", "updated_at", "updated_by", "taken_from", "moved", "merged", "due", "done", "archived",
+    "purged",
 )  # fmt: skip
 
 

@@ -286,6 +286,16 @@ class SliceFile(Struct, frozen=True, dict=True, eq=False):
         return self._slice.text("taken_from")
 
     @property
+    def moved(self) -> str | None:
+        """The sum of the marks of all lines of Markdown that moved to archives (ruling 32)."""
+        return self._slice.text("moved")
+
+    @property
+    def merged(self) -> str | None:
+        """The mark of the last merge of two bodies, from which content may move to archives (ruling 32)."""
+        return self._slice.text("merged")
+
+    @property
     def due(self) -> str | None:
         """Work that a writer left to be done: a summary of a file that has grown too large (ruling 32)."""
         return self._slice.text("due")

@@ -63,6 +63,10 @@ class _Copies:
         same = [copy for copy in here if copy.hash == digest]
         return next(iter([*same, *(copy for copy in here if copy.folder == mark)]), None)
 
+    def from_folder(self, mark: str) -> list[str]:
+        """Returns the ids of all copies from a folder, also of notes that have gone."""
+        return [copy.id for copies in self._copies.values() for copy in copies if copy.folder == mark]
+
 
 class _Copy(NamedTuple):
     id: str
@@ -136,7 +140,7 @@ class NoteCopier:
         written = [each for each in copies if each.id not in refused]
         self._unlink(
             {
-                **promised.broken({each.id for each in written}, (copy.id for copy in known.values() if copy)),
+                **promised.broken({each.id for each in written}, here.from_folder(source.mark)),
                 **{each.id: {*each.links[:MOST_LINKED]} & refused.keys() for each in written},
             }
         )

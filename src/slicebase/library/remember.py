@@ -10,13 +10,13 @@ from slicebase.core.parsers import decode
 from slicebase.errors import SlicebaseError, Where
 from slicebase.files.body.entries import Stamp
 from slicebase.files.body.overflow import (
-    ARCHIVED,
     CONTINUED,
     exceeds,
     joined,
     move_oldest,
     new_part,
     own_size,
+    part_link,
     parts_of,
     whole_of,
 )
@@ -100,7 +100,7 @@ class _Overflow(NamedTuple):
 def _split(case: _Overflow) -> Remembered:
     """Creates a part and writes to it. It exists before its file names it: no reader finds a broken link."""
     part = new_part(case.whole, case.given.stamp.file_id)
-    whole = _joined(case.whole, part, CONTINUED)
+    whole = _joined(case.whole, part)
     draft = write(part, _for_part(case.writer, part, whole, case.given), case.log, case.whole.write_mode)
     case.writer.write(FileWrite(None, draft.file, draft.rows), FileWrite(case.whole, whole))
     return Remembered(draft.file, draft.rows, "split")
@@ -116,7 +116,7 @@ def _archive(case: _Overflow) -> Remembered:
     if moved is None:
         raise _too_large(case.draft.file, case.limit, "there are no older rows or sections to move")
     part = new_part(case.target, case.given.stamp.file_id, moved)
-    smaller = _joined(case.target.with_body(moved.stays), part, ARCHIVED)
+    smaller = _joined(case.target.with_body(moved.stays), part)
     whole = smaller if smaller.id == case.whole.id else case.whole
     newline = newline_of(case.target.body, case.target.newline)
     given = _for_part(case.writer, smaller, whole, case.given._replace(newline=newline), part)
@@ -125,9 +125,9 @@ def _archive(case: _Overflow) -> Remembered:
     return Remembered(draft.file, draft.rows, "archive")
 
 
-def _joined(file: SliceFile, part: SliceFile, label: str) -> SliceFile:
+def _joined(file: SliceFile, part: SliceFile) -> SliceFile:
     try:
-        return joined(file, part.id or "", label)
+        return joined(file, part.id or "", part_link(part)[1] or "", part.body)
     except SlicebaseError as error:  # the frontmatter has a limit
         message = f"the file has {len(parts_of(file))} parts, and cannot name one more: {error.message}"
         hint = "continue in a new file, and connect the two"

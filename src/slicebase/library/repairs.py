@@ -4,16 +4,22 @@ Overflow writes a part first, and then the file that it is a part of: a writer t
 that its file does not name. Two branches that archive the same content leave it in two parts.
 """
 
-from typing import NamedTuple
+from collections import Counter
+from collections.abc import Iterator
+from typing import Final, NamedTuple
 
+from slicebase.files.body.lines import read_lines
 from slicebase.files.body.overflow import CONTINUED, Unnamed, joined, unnamed_parts, whole_of
 from slicebase.files.body.repeated import Shortened
 from slicebase.files.body.whole import repairs
+from slicebase.files.merge_additions import has_name
 from slicebase.files.slice_file import SliceFile
 from slicebase.library.folder import FileWrite, FolderWriter, SliceFolder
 from slicebase.library.logs import AbsentPart, Logs
 
 # Content that a merge left in two parts
+
+_LINES: Final = ("conversation", "routine")
 
 
 def repeating_files(folder: SliceFolder) -> Shortened:
@@ -25,6 +31,30 @@ def remove_repeated(folder: SliceFolder) -> None:
     """Removes the content of files that another file of the same object has, too."""
     with folder.writing() as writer:
         writer.write(*(FileWrite(old, new) for old, new in repeating_files(folder)))
+
+
+class LinesTwice(NamedTuple):
+    """A file and another one of the same object that both have some lines, which are the same by their times or ids."""
+
+    file: SliceFile
+    other: SliceFile
+    lines: int
+
+
+def lines_in_two_files(folder: SliceFolder) -> Iterator[LinesTwice]:
+    """Yields files of conversations and routines that have lines of each other, in the order of their content.
+
+    Only what names itself is known again: a sentence, and a line without a time, may have been written twice.
+    """
+    logs = Logs(folder)
+    for top in folder.mentioning(b"has_part"):
+        known: dict[bytes, SliceFile] = {}
+        whole = logs.read(top) if top.body_type in _LINES and whole_of(top) is None else []
+        for file in sorted(whole, key=lambda part: part.id == top.id):
+            own = {line.raw for line in read_lines(file.body).lines if has_name(line.value)}
+            found = Counter(known[line].name for line in own & known.keys())
+            yield from (LinesTwice(file, other, found[other.name]) for other in whole if other.name in found)
+            known |= dict.fromkeys(own, file)
 
 
 # Overflow that a killed writer did not finish

@@ -29,13 +29,20 @@ from slicebase.library.folder import PAYLOADS, SliceFolder
 from slicebase.library.narratives import stale_narratives
 from slicebase.library.payloads import unclaimed_copies
 from slicebase.library.purge import Purging
-from slicebase.library.repairs import finish_overflows, remove_repeated, repeating_files, unfinished_overflows
+from slicebase.library.repairs import (
+    finish_overflows,
+    lines_in_two_files,
+    remove_repeated,
+    repeating_files,
+    unfinished_overflows,
+)
 from slicebase.truth.truth import Truth, open_truth
 from slicebase.verbs.install import install
 from slicebase.verbs.parts import Parts
 from slicebase.workspace import git
 from slicebase.workspace.atomic import clean, left_behind, read_bytes
 from slicebase.workspace.holds import is_free, remove_free
+from slicebase.workspace.journal import Journal
 from slicebase.workspace.settings import load_settings
 from slicebase.workspace.surroundings import Surroundings
 from slicebase.workspace.workspace import LIBRARY, LOCAL, Workspace, create_local_folder
@@ -123,6 +130,19 @@ def _places(workspace: Workspace) -> Iterator[tuple[Path, Path]]:
     yield workspace.library / PAYLOADS, workspace.payloads_lock
 
 
+def _journal(examined: Examined) -> Iterator[Complaint]:
+    """Reports a journal that stays: what it would undo stays half written, and a folder in its place stops writers."""
+    path = examined.workspace.journal
+    obstacle = Journal(examined.workspace).obstacle()
+    if obstacle and path.is_dir():
+        message = "a folder has the place of the journal: no slice file can be written"
+        yield Complaint("journal", str(path), message, "give the folder another name")
+    elif obstacle:
+        message = f"a process was killed while it wrote several files, and that cannot be undone: {obstacle.message}"
+        hint = "make the folder writable: the next command undoes it"
+        yield Complaint("journal", str(path), message, hint)
+
+
 def _overflow(examined: Examined) -> Iterator[Complaint]:
     folder = SliceFolder(examined.workspace)
     unfinished = unfinished_overflows(folder)
@@ -146,6 +166,9 @@ def _repeated(examined: Examined) -> Iterator[Complaint]:
     for file, _ in repeating_files(folder):
         message = "another part of the same file has some of its content, too: two branches moved it, and were merged"
         yield Complaint("repeated", file.name, message, "remove it here", partial(remove_repeated, folder))
+    for file, other, lines in lines_in_two_files(folder):
+        message = f"{lines} of its lines with a time or an id are in {other.name}, too: a conflict may have kept them"
+        yield Complaint("repeated", file.name, message, "delete them in one of the two")
 
 
 def _payloads(examined: Examined) -> Iterator[Complaint]:
@@ -325,6 +348,7 @@ DOCTOR_CHECKS: Final[Mapping[str, Callable[[Examined], Iterator[Complaint]]]] = 
     "local": _local,
     "settings": _settings,
     "litter": _temporary_files,
+    "journal": _journal,
     "overflow": _overflow,
     "repeated": _repeated,
     "payloads": _payloads,

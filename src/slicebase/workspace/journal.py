@@ -7,7 +7,6 @@ touched, nor are the others then, because they may be needed with it.
 
 import os
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import Final, NamedTuple
 
 from slicebase.core.hashing import digest
@@ -65,9 +64,20 @@ class Journal:
 
     def settle_if_free(self) -> None:
         """Undoes what a killed process left, for a reader: not while a process writes, nor where nobody can write."""
-        if os.path.lexists(self._path):
-            with suppress(SlicebaseError, FileNotFoundError), locked(self._lock, 0):
+        self.obstacle()
+
+    def obstacle(self) -> SlicebaseError | None:
+        """Undoes what a killed process left. Returns why that fails; None, too, while a process writes."""
+        if not os.path.lexists(self._path):
+            return None
+        try:
+            with locked(self._lock, 0):
                 self.settle()
+        except FileNotFoundError:
+            return None
+        except SlicebaseError as error:
+            return error if error.code != "locked" else None
+        return None
 
     def settle(self) -> None:
         """Deletes the journal, after undoing a write of which only a part is done. The caller holds the lock."""

@@ -35,7 +35,7 @@ def archive(files: Files, most: int, part_id: str) -> None:
     moved = move_oldest(file, most)
     if moved:
         files[part_id] = new_part(file, part_id, moved)
-        files["01A"] = joined(file.with_body(moved.stays), part_id, ARCHIVED)
+        files["01A"] = joined(file.with_body(moved.stays), part_id, ARCHIVED, moved.leaves)
 
 
 TITLE = b"# Title\n\nBefore.\n"

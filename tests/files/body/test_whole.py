@@ -172,6 +172,16 @@ def test_archived_text_stays_where_an_equal_line_is_written_above() -> None:
     assert content(files) == b"Done:\nzero\n\nDone:\none\n\nDone:\ntwo\n\nDone:\nthree\n"
 
 
+def test_archived_sections_are_not_exchanged_when_the_line_below_one_of_equal_headings_changes() -> None:
+    first, second, third = (b"# Log\n\nsame\n\n%s\n\n" % word for word in (b"one", b"two", b"three"))
+    files: Files = {"01A": file_of("markdown", first + second + third)}
+    archived(files, len(second + third))
+    assert files["01Z001"].body == first
+    edited = second.replace(b"same", b"other")
+    files["01A"] = files["01A"].with_body(edited + third)
+    assert content(files) == first + edited + third
+
+
 @pytest.mark.parametrize("gone", ["missing", "purged"])
 def test_an_archive_stays_before_newer_text_if_the_one_with_the_next_line_is_gone(gone: str) -> None:
     files: Files = {"01A": file_of("markdown", b"# 1\n\nold\n\n# 2\n\nolder\n\n# 3\n\nlast\n")}

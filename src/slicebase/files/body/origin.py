@@ -3,13 +3,13 @@
 `2@01K… 812+130 next:3fa2c1` says: the file had two archives, the last of which was 01K…; 130 bytes moved away from
 before byte 812 of the body that stayed; and the next line had this mark. By the mark the place is found again after
 somebody has written above it. `after:` stands for the line before it: the heading under which it was, or the last line.
-`next:3fa2c1/2` is the second of the lines that are equal. Which of them it is, later, say the headings above it and the
-line on its other side: their marks follow as `under:` and `by:`. `repeated:50`, before all that, says that 50 more
-bytes were at the start of the content, and were removed since another archive has them.
+`next:3fa2c1/2:3` is the second of three lines that are equal. Which of them it is, when there are more or fewer, say
+the headings above it and the line on its other side: their marks follow as `under:` and `by:`. `repeated:50`, before
+all that, says that 50 more bytes were at the start of the content, and were removed since another archive has them.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from slicebase.core.hashing import raw_digest
@@ -41,9 +41,10 @@ class Anchor(NamedTuple):
     number: int = 1  # of equal lines, counted from the start
     under: str = ""  # the mark of the headings above the line
     by: str = ""  # the mark of the line on its other side
+    total: int = 1  # of equal lines
 
     def __str__(self) -> str:
-        words = [f"{self.side}:{self.mark}" + (f"/{self.number}" if self.number > 1 else "")]
+        words = [f"{self.side}:{self.mark}" + (f"/{self.number}:{self.total}" if self.total > 1 else "")]
         words += [f"under:{self.under}"] if self.under else []
         return " ".join((*words, *([f"by:{self.by}"] if self.by else [])))
 
@@ -75,7 +76,8 @@ _REPEATED: Final = re.compile(r"repeated:([0-9]{1,15})", re.ASCII)
 _PLACE: Final = re.compile(r"([0-9]{1,15})\+([0-9]{1,15})", re.ASCII)
 _BEFORE: Final = re.compile(r"([0-9]{1,15})@(.+)", re.ASCII)
 _ANCHOR: Final = re.compile(
-    r" (next|after):([0-9a-f]{6})(?:/([0-9]{1,9}))?(?: under:([0-9a-f]{6}))?(?: by:([0-9a-f]{6}))?$", re.ASCII
+    r" (next|after):([0-9a-f]{6})(?:/([0-9]{1,9})(?::([0-9]{1,9}))?)?(?: under:([0-9a-f]{6}))?(?: by:([0-9a-f]{6}))?$",
+    re.ASCII,
 )
 
 
@@ -92,7 +94,9 @@ def origin_of(part: SliceFile) -> Origin:
     known = ArchivesBefore(int(before[1]), before[2]) if before else ArchivesBefore()
     return Origin(
         tuple(sorted(places)) if places and all(stated) else START,
-        Anchor(anchor[1], anchor[2], int(anchor[3] or 1), anchor[4] or "", anchor[5] or "") if anchor else None,
+        Anchor(anchor[1], anchor[2], int(anchor[3] or 1), anchor[5] or "", anchor[6] or "", int(anchor[4] or 1))
+        if anchor
+        else None,
         known,
         int(repeated[1]) if repeated else 0,
     )
@@ -108,28 +112,32 @@ def anchor_at(body: bytes, at: int, *, below: bool) -> Anchor | None:
     """
     found = (_beside(side, body[:at], body[at:]) for side in (("after", "next") if below else ("next", "after")))
     anchor = next((anchor for anchor in found if anchor), None)
-    return anchor and anchor._replace(number=sum(place <= at for place, _ in _alike(body, anchor)))
+    if anchor is None:
+        return None
+    places = [place for place, _ in _alike(body, anchor)]
+    return anchor._replace(number=sum(place <= at for place in places), total=len(places))
 
 
 def is_beside(anchor: Anchor, before: bytes, after: bytes) -> bool:
     """Returns whether a line is beside the place between two texts, as it was, with the same lines around it."""
     found = _beside(anchor.side, before, after)
-    return found is not None and found._replace(number=anchor.number) == anchor
+    return found is not None and found._replace(number=anchor.number, total=anchor.total) == anchor
 
 
 def anchored(body: bytes, anchor: Anchor, at: int) -> int | None:
     """Returns the place beside a line, None if it is not there.
 
-    Of equal lines it is one under the same headings, and then one beside the same line. Else their number counts; if
-    some have gone, it is the nearest.
+    Of equal lines it is one under the same headings, and of these the one with the same number, as long as there are as
+    many. Else it is one beside the same line, and then their number counts; if some have gone, it is the nearest.
     """
     found = [*enumerate(_alike(body, anchor), 1)]
     is_counted = len(found) >= anchor.number
 
-    def difference(spot: tuple[int, tuple[int, Anchor]]) -> tuple[bool, bool, int, int]:
+    def difference(spot: tuple[int, tuple[int, Anchor]]) -> tuple[bool, bool, bool, int, int]:
         number, (place, line) = spot
         moved = abs(number - anchor.number) if is_counted else 0
-        return line.under != anchor.under, line.by != anchor.by, moved, abs(place - at)
+        is_same = len(found) == anchor.total and number == anchor.number
+        return line.under != anchor.under, not is_same, line.by != anchor.by, moved, abs(place - at)
 
     return min(found, key=difference)[1][0] if found else None
 
@@ -182,6 +190,28 @@ def _level(line: bytes) -> int:
 
 def _mark_of_all(lines: Sequence[bytes]) -> str:
     return mark_of(b"\n".join(map(bytes.strip, lines)))
+
+
+# Sums of marks: they say which lines moved to archives, and not in which order
+
+_MARKS: Final = 1 << 24
+
+
+def marks_in(lines: Iterable[bytes]) -> str:
+    """Returns the sum of the marks of lines."""
+    return f"{sum(int(mark_of(line) or '0', 16) for line in lines) % _MARKS:06x}"
+
+
+def add_marks(*sums: object, subtract: object = None) -> str:
+    """Returns the sum of sums of marks. What is none counts as nothing."""
+    return f"{(sum(map(_number, sums)) - _number(subtract)) % _MARKS:06x}"
+
+
+def _number(total: object) -> int:
+    return int(total, 16) if isinstance(total, str) and _SUM.fullmatch(total) else 0
+
+
+_SUM: Final = re.compile(r"[0-9a-f]{6}", re.ASCII)
 
 
 def mark_of(line: bytes) -> str:

@@ -9,14 +9,14 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Final, NamedTuple
 
 from slicebase.core.parsers import decode
-from slicebase.files.body.origin import START, ArchivesBefore, Origin, Place, anchor_at, origin_of
+from slicebase.files.body.origin import START, ArchivesBefore, Origin, Place, add_marks, anchor_at, marks_in, origin_of
 from slicebase.files.body.rows import read_rows
 from slicebase.files.body.sections import Section, headings, lines_of_blocks, sections
 from slicebase.files.body.text import append_lines, encoded, heading_lines, paragraph_gap
 from slicebase.files.create import new_file
 from slicebase.files.model import Contract, Link
 from slicebase.files.slice_file import SliceFile
-from slicebase.files.yaml.edit import append_item
+from slicebase.files.yaml.edit import append_item, set_key
 from slicebase.files.yaml.scan import Node, NodeEntry
 
 CONTINUED: Final = "overflow"  # the label of a part that continues a file
@@ -144,9 +144,12 @@ def _origin(file: SliceFile, moved: Moved) -> Origin:
     return Origin((Place(at, len(moved.leaves)),), anchor_at(moved.stays, at, below=moved.is_below_heading), before)
 
 
-def joined(file: SliceFile, part_id: str, label: str) -> SliceFile:
-    """Returns the file with a link to a part."""
-    return append_item(file, "slice.links", Link("has_part", part_id, label))
+def joined(file: SliceFile, part_id: str, label: str, leaves: bytes = b"") -> SliceFile:
+    """Returns the file with a link to a part. Markdown has marks of what leaves it for an archive."""
+    new = append_item(file, "slice.links", Link("has_part", part_id, label))
+    if not leaves or file.body_type != "markdown":
+        return new
+    return set_key(new, "slice.moved", add_marks(file.moved, marks_in(leaves.split(b"\n"))))
 
 
 def exceeds(file: SliceFile, limit: int) -> bool:

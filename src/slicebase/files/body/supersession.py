@@ -48,7 +48,7 @@ def same_topic(rows: Iterable[Row], fields: Mapping[str, Any]) -> Row | None:
     Rows that both have a `topic`, a `key` or a `title` are compared by these, other rows by their `text`, without
     differences of case and spacing. A topic may be any JSON value.
     """
-    return newest(row for row in rows if _is_about_the_same(row.line.value, fields))
+    return newest(row for row in rows if shared_topic(row.line.value, fields))
 
 
 def repeated_topic(rows: Iterable[Row]) -> tuple[Row, Row] | None:
@@ -57,17 +57,18 @@ def repeated_topic(rows: Iterable[Row]) -> tuple[Row, Row] | None:
     for row in rows:
         keys = [(name, words) for name in (*_TOPICS, "text") if (words := _words(row.line.value, name))]
         for former in (each for key in keys for each in seen.get(key, ())):
-            if _is_about_the_same(former.line.value, row.line.value):
+            if shared_topic(former.line.value, row.line.value):
                 return former, row
         for key in keys:
             seen.setdefault(key, []).append(row)
     return None
 
 
-def _is_about_the_same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+def shared_topic(one: Mapping[str, Any], other: Mapping[str, Any]) -> str | None:
+    """Returns the key by which two rows are about the same topic, None if they are not."""
     pairs = {name: (_words(one, name), _words(other, name)) for name in (*_TOPICS, "text")}
     shared = [name for name in _TOPICS if all(pairs[name])] or ["text"]
-    return any(all(pairs[name]) and len(set(pairs[name])) == 1 for name in shared)
+    return next((name for name in shared if all(pairs[name]) and len(set(pairs[name])) == 1), None)
 
 
 def _words(fields: Mapping[str, Any], name: str) -> str:

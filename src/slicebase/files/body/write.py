@@ -8,7 +8,7 @@ from slicebase.files.body.entries import Stamp, new_lines, new_rows
 from slicebase.files.body.lines import read_lines
 from slicebase.files.body.objects import objects_in
 from slicebase.files.body.rows import Row, full_row_id, read_rows
-from slicebase.files.body.supersession import active, repeated_topic, same_topic
+from slicebase.files.body.supersession import active, repeated_topic, same_topic, shared_topic
 from slicebase.files.body.text import (
     append_in_section,
     append_lines,
@@ -130,26 +130,32 @@ def _supersede_rows(file: SliceFile, given: WriteRequest, elsewhere: Sequence[Ro
         former = active((*read_rows(file.body).rows, *elsewhere))
         new = read_rows(written.file.body[len(file.body) :]).rows
         for row in new if former else ():
-            _refuse_known_topic(file, same_topic(former, row.line.value))
+            _refuse_known_topic(file, same_topic(former, row.line.value), row)
         _refuse_repeated_topic(file, repeated_topic(new))
     return written
 
 
-def _refuse_known_topic(file: SliceFile, known: Row | None) -> None:
+def _refuse_known_topic(file: SliceFile, known: Row | None, row: Row) -> None:
     if known:
         raise SlicebaseError(
             "topic-exists",
-            f"{known.id} is about the same topic: {shown(known.text)}",
+            f"{known.id} has the same {_topic(known, row)}",
             hint=f"--supersedes {known.id} replaces it, and --new says that this is another fact",
             where=Where(file.name),
         )
+
+
+def _topic(known: Row, row: Row) -> str:
+    """Returns what two rows have in common, as a message quotes it."""
+    name = shared_topic(known.line.value, row.line.value) or "topic"
+    return f"{name}, {shown(known.line.value.get(name))}"
 
 
 def _refuse_repeated_topic(file: SliceFile, pair: tuple[Row, Row] | None) -> None:
     if pair:
         raise SlicebaseError(
             "topic-exists",
-            f"two of the new rows are about the same topic: {' and '.join(shown(row.text) for row in pair)}",
+            f"two of the new rows have the same {_topic(*pair)}",
             hint="write the second one later with --supersedes, or say with --new that they are different facts",
             where=Where(file.name),
         )

@@ -41,7 +41,8 @@ _TEXTS: Final = Form(lambda value: isinstance(value, list) and all(map(_is_scala
 _LIST: Final = Form(lambda value: isinstance(value, list), "a list")
 _MARK: Final = {"at": _TEXT, "reason": _TEXT}
 _FORMS: Final[Forms] = {
-    **dict.fromkeys(("v", "kind", "id", "title", "summary", "created_at", "updated_at", "taken_from", "due"), _TEXT),
+    **dict.fromkeys(("v", "kind", "id", "title", "summary", "created_at", "updated_at"), _TEXT),
+    **dict.fromkeys(("taken_from", "moved", "merged", "due"), _TEXT),
     "body": {
         "type": _TEXT,
         "code": {"lang": _TEXT, "extension": _TEXT, "args": _TEXTS},
