@@ -13,6 +13,7 @@ QuestionStatus = Literal["open", "closed"]
 CheckStatus = Literal["PASS", "FAIL"]
 FailureAction = Literal["NONE", "RETRY", "SYSTEM_ERROR"]
 StopReason = Literal["OBJECTIVE_ACHIEVED", "BUDGET_EXCEEDED", "NO_EVIDENCE", "HUMAN_REQUESTED", "SYSTEM_ERROR"]
+LoopKind = Literal["repeat", "alternate"]
 DoneDefinition = str | dict[str, Any]
 
 DEFAULT_PROVENANCE_MODE = "audit_only"
@@ -240,6 +241,22 @@ class ManifestLogged(Record, frozen=True):
     filters: tuple[str, ...] = ()
     source_ids: tuple[str, ...] = ()
     chunk_ids: tuple[str, ...] = ()
+
+
+class LoopLogged(Record, frozen=True):
+    """A loop that the guard has found: the numbers of the events of each call and its outcome."""
+
+    kind: LoopKind
+    times: int
+    cycles: tuple[tuple[int, int], ...]
+
+
+class LoopAllowed(Record, frozen=True):
+    """Until when loops are allowed, and why: up to a step, up to a time, or up to the one that comes first."""
+
+    reason: str
+    until_step: int | None = None
+    until: str | None = None
 
 
 class SnapshotLogged(Record, frozen=True):

@@ -29,7 +29,8 @@ from slicebase.runs.narrative import Narrative, narrate
 from slicebase.runs.projection import StepAt
 from slicebase.runs.state import Json
 from slicebase.truth.manifests import manifest_entry
-from slicebase.truth.runs import Logged, StoredRuns
+from slicebase.truth.run_writer import Logged
+from slicebase.truth.runs import StoredRuns
 from slicebase.verbs.parts import Parts
 from slicebase.workspace.workspace import LIBRARY
 
