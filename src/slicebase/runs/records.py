@@ -14,6 +14,7 @@ CheckStatus = Literal["PASS", "FAIL"]
 FailureAction = Literal["NONE", "RETRY", "SYSTEM_ERROR"]
 StopReason = Literal["OBJECTIVE_ACHIEVED", "BUDGET_EXCEEDED", "NO_EVIDENCE", "HUMAN_REQUESTED", "SYSTEM_ERROR"]
 StepAt = Literal["prompt", "call"]  # what a step of a conversation is
+LoopKind = Literal["repeat", "alternate"]
 DoneDefinition = str | dict[str, Any]
 
 DEFAULT_PROVENANCE_MODE = "audit_only"
@@ -244,6 +245,22 @@ class ManifestLogged(Record, frozen=True):
     filters: tuple[str, ...] = ()
     source_ids: tuple[str, ...] = ()
     chunk_ids: tuple[str, ...] = ()
+
+
+class LoopLogged(Record, frozen=True):
+    """A loop that the guard has found: the numbers of the events of each call and its outcome."""
+
+    kind: LoopKind
+    times: int
+    cycles: tuple[tuple[int, int], ...]
+
+
+class LoopAllowed(Record, frozen=True):
+    """Until when loops are allowed, and why: up to a step, up to a time, or up to the one that comes first."""
+
+    reason: str
+    until_step: int | None = None
+    until: str | None = None
 
 
 class SnapshotLogged(Record, frozen=True):

@@ -17,7 +17,8 @@ from slicebase.runs.manifests import manifest_events
 from slicebase.runs.narrative import LEAST_NARRATIVE, NARRATIVE_RENDERER, NARRATIVE_TOKENS, Narrative, narrate
 from slicebase.runs.state import Json
 from slicebase.truth.manifests import manifest_entry
-from slicebase.truth.runs import Logged, StoredRuns
+from slicebase.truth.run_writer import Logged
+from slicebase.truth.runs import StoredRuns
 from slicebase.verbs.parts import Parts
 from slicebase.workspace.workspace import LIBRARY
 

@@ -16,7 +16,7 @@ from slicebase.history.namesakes import refuse_other_records
 from slicebase.importers.subagents import is_subagent
 from slicebase.importers.values import REASONS, Batch, Options
 from slicebase.runs.records import StepAt
-from slicebase.truth.runs import Logged
+from slicebase.truth.run_writer import Logged
 from slicebase.truth.turns import AddedTurns
 from slicebase.verbs.imports import index_new_turns
 from slicebase.verbs.parts import Parts

@@ -26,7 +26,8 @@ from slicebase.runs.gate import Thresholds, is_run_id
 from slicebase.runs.narrative import Narrative
 from slicebase.runs.records import ClaimLogged, DoneDefinition, QuestionLogged, StepAt
 from slicebase.truth.ledger import Ledger
-from slicebase.truth.runs import Logged, StoredRuns
+from slicebase.truth.run_writer import Logged
+from slicebase.truth.runs import StoredRuns
 from slicebase.verbs.parts import Parts
 
 if TYPE_CHECKING:
