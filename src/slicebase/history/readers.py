@@ -5,7 +5,6 @@ result is the same, in the same order. What a process does not finish, whatever 
 at which it stopped: an error that a file causes is raised here.
 """
 
-import os
 import pickle
 import struct
 import sys
@@ -22,6 +21,7 @@ import msgspec
 from slicebase.history.inputs import Input, file_chunks, is_recent
 from slicebase.importers.formats import FORMATS, read_source
 from slicebase.importers.values import Batch, Format, ImportSource, Options
+from slicebase.workspace.boundary import real_path
 from slicebase.workspace.processes import end, processors, serving
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def _read_here(each: Recognised, options: Options, progress: FileProgress) -> It
 def _source(name: str, chunks: Iterator[bytes], file: Path | None) -> ImportSource:
     if file is None:
         return ImportSource(name, chunks)
-    return ImportSource(name, chunks, _is_growing(file), os.path.dirname(os.path.realpath(file)))
+    return ImportSource(name, chunks, _is_growing(file), str(real_path(file).parent))
 
 
 def _is_growing(path: Path) -> bool:
