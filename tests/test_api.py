@@ -35,7 +35,7 @@ AWAITED = {
     slicebase.Step: aio.Step,
     slicebase.Recorder: aio.Recorder,
 }
-OBJECTS = {*AWAITED, slicebase.Exit, slicebase.SlicebaseError}
+OBJECTS = {*AWAITED, slicebase.Exit, slicebase.RunWarning, slicebase.SlicebaseError}
 
 
 def each_class(test: Callable[..., None]) -> Any:
@@ -276,6 +276,7 @@ def values(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Shown
             "Replayed": Shown(memory.replay(context.id), True),
             "Results": Shown(found.files, f"total={found.files.total}"),
             "RunEntry": Shown(memory.runs.list_runs()[0], "build"),
+            "RunReport": Shown(memory.runs.report("build"), "build"),
             "RunStatus": Shown(memory.runs.status("build"), "build"),
             "RunTally": Shown(started, "build"),
             "Runs": Shown(memory.runs, str(folder)),
@@ -293,7 +294,7 @@ def values(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Shown
         yield every
 
 
-NEVER_RETURNED = {"Exit", "SlicebaseError"}
+NEVER_RETURNED = {"Exit", "RunWarning", "SlicebaseError"}
 
 
 def test_every_exported_class_has_a_value_here(values: dict[str, Shown]) -> None:

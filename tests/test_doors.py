@@ -41,7 +41,8 @@ READS = {
     "Slicebase": "config context_again doctor export init lost lost_context lost_cost manifest narrate_session open "
     "replay search show validate verify why",
     "Library": "contract explore info later_snapshot part_links reader recall restore routine search disconnect stamp",
-    "Runs": "begin_step bind blob compact events fork has_snapshot narrative next_step recorder snapshot status step",
+    "Runs": "begin_step bind blob compact events fork has_snapshot narrative next_step recorder report snapshot status "
+    "step",
     "Graph": "check explain policy requested_policy search select sessions turn turns",
 }
 SIGNED = Provenance(agent=POISON, session=POISON, source=POISON, context=POISON)
@@ -104,8 +105,9 @@ class Filled:
             "contract": [f"purpose={POISON}", f"exclude=[{TOKEN}]"], "session": None, "id": None, "links": (),
             "replace": None, "meta": [f"note={POISON}"],
             "supersedes": (), "section": None, "if_version": None, "source_hash": None, "policy": None, "run": None,
-            "leaf": None, "cite": (), "a": (), "b": (), "blobs": {}, "budgets": None, "as_of": None, "kind": None,
-            "type": None, "from_file": None, "payload": None, "format": None, "copy": True, "compact": False,
+            "leaf": None, "cite": (), "a": (), "b": (), "blobs": {}, "budgets": None, "guards": None, "as_of": None,
+            "kind": None, "type": None, "from_file": None, "payload": None, "format": None, "copy": True,
+            "compact": False,
             "events": [{"type": "ACT_DONE", "step": 1, "payload": {"text": POISON, "deep": [{"x": POISON}]}}],
         }  # fmt: skip
         self.of_verb: dict[str, dict[str, Any]] = {
@@ -116,6 +118,7 @@ class Filled:
             "from_file": {"run_id": "filed", "path": self.transcript},
             "start": {"run_id": "begun"},
             "stop": {"run_id": "stopped", "reason": "HUMAN_REQUESTED"},
+            "allow_loop": {"steps": 1},
             "set": {"name": "provenance.agent"},
             "cite": {"span": None},
         }
@@ -366,8 +369,8 @@ DOORS = {
 NO_DOORS = {
     "agents-md", "config", "demo", "disconnect", "doctor", "due", "explore", "export", "hook install", "hook narrate",
     "hook run", "hook status", "hook uninstall", "info", "init", "list", "merge-driver", "recall", "replay", "restore",
-    "routine", "run compact", "run fork", "run list", "run narrative", "run snapshot", "run status", "seal", "search",
-    "show", "slice", "stale", "status", "turns", "uninit", "validate", "verify", "why",
+    "routine", "run compact", "run fork", "run list", "run narrative", "run report", "run snapshot", "run status",
+    "seal", "search", "show", "slice", "stale", "status", "turns", "uninit", "validate", "verify", "why",
 }  # fmt: skip
 
 
@@ -398,6 +401,7 @@ def lines_of(filled: Filled, name: str) -> list[str]:
         "run conflict": ["build", POISON, "-a", filled.evidence[0], "-b", filled.evidence[1]],
         "run question": ["build", POISON],
         "run failure": ["build"],
+        "run allow-loop": ["build", "--steps", "1"],
         "run stop": ["ended", "--reason", "HUMAN_REQUESTED"],
         "mcp": [],
     }

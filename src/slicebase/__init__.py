@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from slicebase.base import Slicebase
     from slicebase.context.assemble import Context, Piece
     from slicebase.context.manifest import Manifest, Replayed
-    from slicebase.errors import Exit, SlicebaseError
+    from slicebase.errors import Exit, RunWarning, SlicebaseError
     from slicebase.files.body.rows import Provenance
     from slicebase.graph.export import ContextSlice
     from slicebase.history.account import Account
@@ -28,8 +28,9 @@ if TYPE_CHECKING:
     from slicebase.library.notes import NotesReport
     from slicebase.runs.evidence import Evidence
     from slicebase.runs.narrative import Narrative
+    from slicebase.runs.report import RunReport
     from slicebase.runs.status import RunStatus
-    from slicebase.truth.runs import Logged
+    from slicebase.truth.run_writer import Logged
     from slicebase.verbs.found import SearchResults
     from slicebase.verbs.graph import Graph
     from slicebase.verbs.lost import Losses
@@ -61,7 +62,9 @@ __all__ = [
     "Reason",
     "Recorder",
     "Replayed",
+    "RunReport",
     "RunStatus",
+    "RunWarning",
     "Runs",
     "SearchResults",
     "Slicebase",
@@ -75,7 +78,7 @@ _PLACES = {
     "base": ("Slicebase",),
     "context.assemble": ("Context", "Piece"),
     "context.manifest": ("Manifest", "Replayed"),
-    "errors": ("Exit", "SlicebaseError"),
+    "errors": ("Exit", "RunWarning", "SlicebaseError"),
     "files.body.rows": ("Provenance",),
     "graph.export": ("ContextSlice",),
     "history.account": ("Account",),
@@ -85,8 +88,9 @@ _PLACES = {
     "library.notes": ("NotesReport",),
     "runs.evidence": ("Evidence",),
     "runs.narrative": ("Narrative",),
+    "runs.report": ("RunReport",),
     "runs.status": ("RunStatus",),
-    "truth.runs": ("Logged",),
+    "truth.run_writer": ("Logged",),
     "verbs.graph": ("Graph",),
     "verbs.lost": ("Losses",),
     "verbs.recorder": ("Recorder",),

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from slicebase.errors import SlicebaseError
-from slicebase.verbs.names import EVERYTHING, completes
+from slicebase.verbs.names import EVERYTHING, completes, existing
 from slicebase.verbs.parts import Parts
 from slicebase.workspace.surroundings import Clock, Entropy, Surroundings, one_thread_at_a_time, part
 from slicebase.workspace.workspace import StrPath, create_workspace, each_path, given_folder, given_path, open_workspace
@@ -246,7 +246,7 @@ class Slicebase(Parts):
 
     def narrate_session(self, session: str) -> "Narrative":
         """Projects a stored session as a run, takes a snapshot of its state, and writes its narrative."""
-        from slicebase.verbs.narrate import narrate_session
+        from slicebase.verbs.session_runs import narrate_session
 
         return narrate_session(self.runs, session, self.truth.turns.session(session).facts.get("shown_last"))
 
@@ -342,7 +342,7 @@ class Slicebase(Parts):
         """Returns what a reference names, as plain values."""
         from slicebase.history.show import show
 
-        return show(self.truth, reference)
+        return show(self.truth, existing(self, reference))
 
     def replay(self, manifest: str | None = None) -> "Replayed":
         """Renders a recorded context again, byte for byte, from the pieces that its manifest pins; never searches.

@@ -84,6 +84,9 @@ CODES: Mapping[str, ErrorKind] = {
     "gate-would-refuse": ErrorKind(Exit.REFUSED, "the gate would refuse the state of a run with this event in it"),
     "gate-refused": ErrorKind(Exit.REFUSED, "the snapshot of a run did not pass, and the run has stopped"),
     "budget-exceeded": ErrorKind(Exit.REFUSED, "a run has used up its budget and stopped"),
+    "loop-found": ErrorKind(
+        Exit.REFUSED, "an agent repeats itself in a run whose loop guard stops that; all is stored"
+    ),
     "run-closed": ErrorKind(Exit.REFUSED, "a run has stopped and accepts no more events"),
     "run-exists": ErrorKind(Exit.CONFLICT, "a run with this id already exists"),
     "no-run": ErrorKind(Exit.NOT_FOUND, "no run with this id is stored"),
@@ -215,6 +218,10 @@ class Where(NamedTuple):
 
 
 NOWHERE = Where()
+
+
+class RunWarning(UserWarning):
+    """A warning about a run: its agent repeats itself, or a budget is nearly spent."""
 
 
 class SlicebaseError(Exception):

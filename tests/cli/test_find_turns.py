@@ -186,6 +186,22 @@ def test_who_speaks_is_searched_and_shown_and_a_turn_without_a_time_has_none(tt:
         assert "1970" not in tt(*command).out
 
 
+def test_times_since_the_beginning_of_a_source_are_no_dates(tt: Tt, tmp_path: Path) -> None:
+    step = {"action": "ls", "thought": "Look.", "observation": "heron.py", "response": "Look.", "execution_time": 7.5}
+    history = [{"role": "user", "content": "Find the heron."}]
+    (tmp_path / "one.traj").write_text(json.dumps({"trajectory": [step, step], "history": history}))
+    assert tt("import", tmp_path / "one.traj").exit == 0
+    found = tt("search", "heron", "--json").json["turns"]
+    assert [turn["time"] for turn in found] == [None] * 3
+    assert tt("search", "heron before:2000").exit == 1
+    refs = [turn["ref"] for turn in found]
+    for command in (
+        *(("show", ref) for ref in refs), *(("recall", ref) for ref in refs), *(("why", ref) for ref in refs),
+        ("search", "heron"), ("turns",), ("turns", "one"), ("context", "where is the heron?"), ("show", "session:one"),
+    ):  # fmt: skip
+        assert "1970" not in tt(*command).out, command
+
+
 def test_hits_of_many_sessions_fold_and_every_turn_counts(tt: Tt, tmp_path: Path) -> None:
     for name, turns in (("a", 90), ("b", 2), ("c", 1)):
         spoken = [
@@ -204,6 +220,15 @@ def test_hits_of_many_sessions_fold_and_every_turn_counts(tt: Tt, tmp_path: Path
 
 def test_a_similar_word_of_turns_is_a_hint(tt: Tt, history: Path) -> None:
     assert "for hoooks there is hooks" in tt("search", "hoooks").err
+
+
+@pytest.mark.parametrize("filters", ["before:2000", "tool:Nothing", "project:nowhere", "kind:file", "role:system"])
+def test_what_filters_leave_out_gets_a_hint_about_filters(tt: Tt, history: Path, filters: str) -> None:
+    assert tt("search", filters, "GIT_INDEX_FILE", "--json").json["hints"] == [
+        "3 turns would match without the filters"
+    ]
+    (hint,) = tt("search", filters, "--json").json["hints"]
+    assert hint.startswith(f"nothing passes {filters}")
 
 
 def test_sessions_are_listed_newest_first_with_their_figures(tt: Tt, history: Path) -> None:

@@ -51,6 +51,12 @@ def test_a_run_from_its_start_to_its_narrative(tt: Tt, run: str, evidence: list[
     assert printed.out.startswith('{"snapshot_id":')
     assert json.loads(tt("run", "snapshot", snapshot).out)["sequence"] == 1
     assert tt("run", "snapshot", run, "--sequence", 9).exit == 4
+    small = tt("run", "narrative", run, "--tokens", 350).out
+    assert len(small.encode()) <= 3 * 350
+    assert "1. Resolve the conflict x1" in small
+    assert json.loads(tt("run", "snapshot", snapshot[:11]).out)["snapshot_id"] == snapshot
+    assert tt("run", "narrative", run, "--tokens", 100).exit == 3
+    assert not list((tmp_path / ".slices").glob("*.slice"))[1:]
     file_id = tt("run", "narrative", run).out.strip()
     assert (tmp_path / ".slices" / f"{file_id}.slice").exists()
     assert "## Verified claims" in tt("run", "narrative", run, "--print").out
@@ -390,3 +396,45 @@ def test_what_is_empty_is_refused(tt: Tt, run: str, arguments: tuple[str, ...]) 
     tt("run", "compact", run)
     assert tt("run", *arguments).exit == 3
     assert len(tt("run", "list", "--json").json["runs"]) == 1
+
+
+# Guards
+
+
+def test_a_loop_is_an_error_a_warning_or_nothing_as_the_run_was_started(tt: Tt, tmp_path: Path) -> None:
+    cycle = [
+        {"type": "ACT_DONE", "step": 1, "payload": {"text": "make"}},
+        {"type": "OBSERVE_DONE", "step": 1, "payload": {"text": "no"}},
+    ]
+    (tmp_path / "loop.jsonl").write_text(lines(*cycle * 3))
+    for mode, status, said in (("stop", 3, "[loop-found]"), ("warn", 0, "warning: "), ("off", 0, None)):
+        tt("run", "start", "-o", "Try.", "--done", "Tried.", "--id", mode, "--loop", mode)
+        done = tt("run", "log", mode, "--file", "loop.jsonl")
+        assert done.exit == status
+        assert (said or "events 2 to 7") in done.err
+        assert ("warning" in done.err) == (mode == "warn")
+    assert tt("run", "log", "warn", "--file", "loop.jsonl", "--json").json["warnings"]
+    allowed = tt("run", "allow-loop", "stop", "--steps", "5", "--reason", "It is flaky.")
+    assert (allowed.exit, tt("run", "log", "stop", "--file", "loop.jsonl").exit) == (0, 0)
+    assert tt("run", "allow-loop", "stop", "--reason", "It is flaky.").exit == 2
+    assert "1 loops" in tt("run", "status", "off").out
+
+
+def test_a_status_shows_what_went_wrong_and_where(tt: Tt) -> None:
+    terms = ("--done", "It builds. Never run git push.", "--budget", "max_steps=2", "--soft", "0.5")
+    tt("run", "start", "-o", "Build.", *terms, "--id", "r2")
+    pushed = tt("run", "log", "r2", "ACT_DONE", "--step", "1", "--payload", '{"text": "git push"}')
+    assert "warning: run:r2: steps 1 of 2" in pushed.err
+    shown = tt("run", "status", "r2").out
+    assert "warning    steps 1 of 2" in shown
+    assert "forgotten  event 2 does what event 1 forbids: Never run git push." in shown
+    assert tt("run", "status", "r2", "--json").json["incidents"]["forgotten_constraints"][0]["action"] == 2
+
+
+def test_a_report_is_markdown_or_json(tt: Tt, run: str, evidence: list[str]) -> None:
+    tt("run", "claim", run, "It is stale.", "--status", "verified", "-e", evidence[0])
+    tt("run", "stop", run, "--reason", "OBJECTIVE_ACHIEVED")
+    assert "“The lock file is stale.”" in tt("run", "report", run).out
+    report = tt("run", "report", run, "--format", "json").json
+    assert report["verified_claims"][0]["evidence"][0]["quote"] == "The lock file is stale."
+    assert report == tt("run", "report", run, "--json").json

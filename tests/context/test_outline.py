@@ -4,7 +4,6 @@ from msgspec.structs import replace
 
 from slicebase.context.lost_follow import items
 from slicebase.context.outline import outline
-from slicebase.graph.turn import Part
 from tests.context.transcripts import Transcript
 
 
@@ -39,18 +38,13 @@ def test_its_decisions_are_those_that_lost_knows() -> None:
     assert [step["text"] for step in outline(talk.turns)["steps"] if step["kind"] == "decision"] == known
 
 
-def test_a_turn_without_a_time_has_none_in_it() -> None:
+def test_a_turn_without_a_date_has_no_time_in_it() -> None:
     talk = Transcript()
-    talk.user("The first turn of a transcript is at the beginning of 1970.")
-    talk.user("The second one is not.")
-    assert [step["time"] for step in outline(talk.turns)["steps"] if step["kind"] == "prompt"] == [
+    for text in ("The first turn is of 1970.", "So is the second, a second later.", "This one is not."):
+        talk.user(text)
+    turns = [*talk.turns[:-1], replace(talk.turns[-1], time=10**12)]
+    assert [step["time"] for step in outline(turns)["steps"] if step["kind"] == "prompt"] == [
         None,
-        "1970-01-01T00:00:01.000Z",
+        None,
+        "2001-09-09T01:46:40.000Z",
     ]
-
-
-def test_a_prompt_says_who_speaks() -> None:
-    talk = Transcript()
-    asked = talk.user("Please deploy it.")
-    named = replace(asked, parts=(Part("text", text="Please deploy it.", name="Annabella"),))
-    assert [step["text"] for step in outline([named])["steps"]] == ["Annabella: Please deploy it."]

@@ -48,6 +48,21 @@ def test_words_are_marked_as_the_index_reads_them(text: str, query: str, expecte
     assert marked(text, query) == expected
 
 
+@given(st.text("aAbBéÉ日_ .9", max_size=30))
+def test_tokens_are_at_their_places_in_any_script(text: str) -> None:
+    for start, end, stem in READER.tokens(text):
+        assert READER.stems(text[start:end]) == [stem]
+
+
+@given(
+    st.text("aAkKsSiIſıİ\u212a_é. ", max_size=8), st.text("aAkKsSiIſıİ\u212a_é. ", max_size=8), st.sampled_from(Match)
+)
+def test_where_a_pattern_matches_its_letters_are(query: str, text: str, way: Match) -> None:
+    for term in read(query).terms:
+        sought = TermPattern(term, way)
+        assert sought.may_match(text) or not sought.pattern.search(text)
+
+
 LOREM = "Lorem ipsum dolor sit amet. " * 40
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slicebase.core.hashing import LARGEST_INTEGER, canonical, number
+from slicebase.core.hashing import LARGEST_INTEGER, canonical, digest_of, digest_of_short, number
 from slicebase.errors import SlicebaseError
 
 json_values = st.recursive(
@@ -41,6 +41,11 @@ def test_the_bytes_read_back_to_the_value(value: Any) -> None:
 @given(st.dictionaries(st.text(st.characters(exclude_categories=["Cs"]), max_size=4), st.integers(0, 9), max_size=8))
 def test_the_order_of_insertion_changes_nothing(value: dict[str, int]) -> None:
     assert canonical(value) == canonical(dict(reversed(value.items())))
+
+
+@given(json_values)
+def test_a_short_value_has_the_same_digest_without_openssl(value: Any) -> None:
+    assert digest_of_short(value) == digest_of(value)
 
 
 def test_keys_sort_by_utf16_code_units() -> None:

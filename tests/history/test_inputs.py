@@ -5,6 +5,7 @@ import os
 import zipfile
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -61,6 +62,27 @@ def test_what_is_found_on_a_machine_is_what_is_read_there(tmp_path: Path) -> Non
     (projects / "-one" / "c.jsonl").symlink_to(tmp_path / "elsewhere" / "b.jsonl")
     (found,) = discover(tmp_path / "home", {})
     assert found.files == len([each for each in inputs([found.folder]) if each.file]) == 1
+
+
+def test_a_folder_of_an_agent_that_cannot_be_read_is_found_and_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / ".claude").symlink_to(".claude")  # a loop: this is an error for root, too
+    closed = tmp_path / ".codex" / "sessions" / "2026"
+    closed.mkdir(parents=True)
+    list_folder = os.scandir
+
+    def scandir(path: str) -> Any:
+        if str(path) == str(closed):
+            raise PermissionError(13, "Permission denied", path)
+        return list_folder(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    found = discover(tmp_path, {})
+    assert [(each.folder, each.files) for each in found] == [(tmp_path / ".claude", 0), (closed.parent, 0)]
+    for each in inputs([each.folder for each in found]):
+        with pytest.raises(SlicebaseError):
+            list(each.chunks())
 
 
 def test_the_members_of_a_zip_are_read_without_unpacking(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from slicebase.core.ids import turn_id
 from slicebase.graph.turn import Edge, Parent
 from slicebase.importers.claude_code import sniff
@@ -104,6 +106,13 @@ def test_a_compact_boundary_is_a_child_of_its_logical_parent() -> None:
     assert [[part.summary for part in turn.parts] for turn in taken.turns] == [[False], [False], [False], [True]]
     assert taken.edges[1:] == [(uuid(2), uuid(3), "reply"), (uuid(3), uuid(4), "reply")]
     assert not taken.report.reasons
+
+
+@pytest.mark.parametrize("content", ["", [], " "])
+def test_a_summary_that_says_nothing_is_one(content: Any) -> None:
+    lines = [record(1, None), record(2, 1, "user", content, isCompactSummary=True)]
+    taken = take(("s.jsonl", jsonl(lines)))
+    assert [[part.summary for part in turn.parts] for turn in taken.turns] == [[False], [True]]
 
 
 def test_a_logical_parent_that_is_not_in_the_source_is_replaced_by_the_turn_before() -> None:

@@ -255,7 +255,12 @@ def test_an_empty_compaction_gives_the_history_that_replaces_it() -> None:
 
 
 @pytest.mark.parametrize(
-    "compaction", [line("compacted", message="They talked"), item("compaction", encrypted_content="gAAA")]
+    "compaction",
+    [
+        line("compacted", message="They talked"),
+        line("compacted", message=""),
+        item("compaction", encrypted_content="gAAA"),
+    ],
 )
 def test_what_a_compaction_leaves_is_marked_as_a_summary(compaction: dict[str, Any]) -> None:
     taken = take(("rollout-1.jsonl", jsonl([META, item("message", role="user", content="hi"), compaction])))

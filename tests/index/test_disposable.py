@@ -285,6 +285,19 @@ def test_a_question_waits_once_for_a_process_that_does_not_end(tmp_path: Path, m
     assert waited[-1] > 0  # the file was there again
 
 
+@pytest.mark.parametrize(("little", "longest"), [(2_000, 2_000), (0, 60_000)])
+def test_what_adds_little_to_an_index_does_not_wait_long_for_another_process(
+    behind: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, little: int, longest: int
+) -> None:
+    monkeypatch.setattr(disposable, "PATIENT", Patience())
+    monkeypatch.setattr("slicebase.index.upkeep._LITTLE", little)
+    folder = shutil.copytree(behind, tmp_path / "copy")
+    with Slicebase.open(folder) as base:
+        index = base.turn_index
+        index.ask(lambda: update_turn_index(index, base.truth))
+        assert index._connection.pragma("busy_timeout") == longest
+
+
 def test_an_error_of_ours_in_a_question_leaves_the_file_alone(tmp_path: Path) -> None:
     from slicebase.errors import SlicebaseError
 

@@ -29,6 +29,7 @@ def indexed(texts: Mapping[str, str]) -> TurnIndex:
 
 
 ENOUGH = Bounds(1_000)
+LATER = 10**12  # milliseconds: times of 1970 are no dates
 
 
 def searched(texts: Mapping[str, str], query: str, *, either: bool = False, bounds: Bounds = ENOUGH) -> FoundHits:
@@ -216,6 +217,21 @@ def test_a_pasted_page_of_identifiers_is_a_query() -> None:
         assert len(index.similar_words([Term(f"nam{at}") for at in range(40)], {"t": page}.get)) <= 20
 
 
+def test_a_page_of_names_compiles_no_pattern_for_each_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled: list[Any] = []
+    compile_one = re.compile
+
+    def counted(*given: Any) -> re.Pattern[str]:
+        compiled.append(given)
+        return compile_one(*given)
+
+    monkeypatch.setattr("slicebase.context.match.re.compile", counted)
+    names = [f"name_{at}" for at in range(400)]
+    page = " ".join(names)
+    assert found([page, " ".join(names[1:]), " ".join(names[:-1]), page.upper()], page) == [page, page.upper()]
+    assert len(compiled) < 40
+
+
 def test_a_quoted_text_of_many_equal_words_is_compared_whole() -> None:
     long = " ".join(["a"] * 60)
     assert found([long, " ".join(["a"] * 40)], f'"{long}"') == [long]
@@ -255,10 +271,10 @@ def narrowed_index() -> TurnIndex:
     calls = [CallMade("Bash", "c1", ()), CallMade("Edit", "c2", ("/repo/src/app/main.py",))]
     index.add(
         [
-            IndexedTurn("ask", "one", 100, (), "fix heron", "user", kind_bits(["prompt"])),
-            IndexedTurn("call", "one", 200, ("ask",), "heron run", "assistant", kind_bits(["call"]), calls),
-            IndexedTurn("done", "one", 300, ("call",), "heron ok", "tool", kind_bits(["result"]), (), ["c2"]),
-            IndexedTurn("other", "two", 400, (), "heron too", "user", kind_bits(["prompt"])),
+            IndexedTurn("ask", "one", LATER + 100, (), "fix heron", "user", kind_bits(["prompt"])),
+            IndexedTurn("call", "one", LATER + 200, ("ask",), "heron run", "assistant", kind_bits(["call"]), calls),
+            IndexedTurn("done", "one", LATER + 300, ("call",), "heron ok", "tool", kind_bits(["result"]), (), ["c2"]),
+            IndexedTurn("other", "two", LATER + 400, (), "heron too", "user", kind_bits(["prompt"])),
         ]
     )
     return index
@@ -310,17 +326,47 @@ def test_a_result_belongs_to_the_call_of_its_own_session() -> None:
             assert {hit.turn for hit in found.hits} == {f"{session}-call", f"{session}-result"}
 
 
+def steps_of_a_search(filters: str, calls: int) -> int:
+    """Returns how much SQLite does to search a session with so many calls, in hundreds of instructions."""
+    counted = Counter[str]()
+    with TurnIndex() as index:
+        turns = [
+            turn
+            for at in range(calls)
+            for turn in (
+                IndexedTurn(
+                    f"call-{at}", "s", LATER, (), "heron", "assistant", 0, [CallMade("Bash", f"c{at}", ("a.py",))]
+                ),
+                IndexedTurn(f"result-{at}", "s", LATER, (), "heron", "tool", 0, (), [f"c{at}"]),
+            )
+        ]
+        index.add(turns)
+        query = read(f"heron {filters}")
+
+        def asked() -> FoundHits:
+            index._connection.set_progress_handler(lambda: bool(counted.update(["steps"])), 100)
+            return index.search(query, TurnFilters(query.filters, since=1), lambda turn: None, Bounds(10))
+
+        assert index.ask(asked).total == 2 * calls
+    return counted["steps"]
+
+
+@pytest.mark.parametrize("filters", ["tool:bash", "file:a.py", "role:assistant role:tool"])
+def test_the_work_of_a_filter_grows_with_the_turns_and_not_with_their_square(filters: str) -> None:
+    assert steps_of_a_search(filters, 400) < 3 * steps_of_a_search(filters, 200)
+
+
 def test_a_turn_without_a_time_is_neither_before_nor_after_another() -> None:
     with TurnIndex() as index:
-        index.add([IndexedTurn("undated", "s", 0, (), "heron"), IndexedTurn("dated", "s", 50, (), "heron")])
-        for wanted in (TurnFilters(since=-100), TurnFilters(before=100)):
+        index.add([IndexedTurn("undated", "s", 0, (), "heron"), IndexedTurn("dated", "s", LATER, (), "heron")])
+        for wanted in (TurnFilters(since=-100), TurnFilters(before=LATER + 1)):
             assert [hit.turn for hit in index.search(read(""), wanted, lambda turn: None, ENOUGH).hits] == ["dated"]
 
 
 def test_sessions_and_times_narrow(narrowed_index: TurnIndex) -> None:
     for wanted, turns in (
         (TurnFilters(sessions={"two"}), ["other"]),
-        (TurnFilters(since=200, before=400), ["done", "call"]),
+        (TurnFilters(since=LATER + 200, before=LATER + 400), ["done", "call"]),
     ):
         assert [hit.turn for hit in narrowed_index.search(read(""), wanted, lambda turn: None, ENOUGH).hits] == turns
 

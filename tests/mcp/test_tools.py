@@ -259,6 +259,16 @@ def test_the_events_of_a_run_are_signed_with_their_numbers(one_agent: Agent) -> 
     assert {(event.payload["agent"], event.payload["session"]) for event in signed} == {("weaver", "session-7")}
 
 
+def test_an_agent_is_told_that_it_repeats_itself(one_agent: Agent) -> None:
+    one_agent.result("run", action="start", run="r", objective="Fix it.", done="Tests pass.")
+    tried = [{"type": "ACT_DONE", "step": 1, "payload": {"text": "make"}}]
+    tried += [{"type": "OBSERVE_DONE", "step": 1, "payload": {"text": "error"}}]
+    for warned in (False, False, True):
+        logged = one_agent.result("run", action="log", run="r", events=tried)
+        assert bool(logged.get("status", {}).get("warnings")) is warned
+    assert one_agent.result("run", action="status", run="r")["status"]["metrics"]["loops"] == 1
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

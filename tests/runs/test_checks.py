@@ -452,3 +452,16 @@ def test_checks_answer_for_any_json(name: str, value: Json, inner: bool) -> None
     snapshot[name] = value
     assert len(check(snapshot, made)) == len(CHECKS)
     assert len(check({name: value}, made._replace(previous=None, evidence=LEDGER))) == len(CHECKS)
+
+
+# Manifests, where the terms ask for them
+
+
+def test_a_step_without_a_manifest_fails_only_if_the_terms_of_the_run_ask_for_one() -> None:
+    acted = EventDraft(type="ACT_DONE", step=1, payload={"do": "it"})
+    for guards, expected in (({}, None), ({"require_manifest": True}, "FAIL")):
+        started = msgspec.structs.replace(STARTED, done_definition={"text": "Done.", "guards": guards})
+        made = inputs(acted)._replace(started=started)
+        results = {each.name: each.status for each in check(build(state_of(made), NOW), made)}
+        assert results.get("manifests_bound") == expected
+        assert list(results)[: len(CHECKS)] == list(CHECKS)

@@ -61,7 +61,7 @@ def test_a_links_fast_record_is_its_canonical_form(link: ChainLink) -> None:
 def test_only_three_types_are_terminal() -> None:
     """ "Counted events definition"."""
     assert {"PLAN_DONE", "ACT_DONE", "OBSERVE_DONE"} == TERMINAL
-    assert len(TYPES) == 17
+    assert len(TYPES) == 18
 
 
 def test_numbers_run_from_one_without_gaps_and_the_first_event_has_no_previous_hash() -> None:

@@ -1,7 +1,7 @@
 """The metrics that justify other thresholds ("Tuning metric")."""
 
 from slicebase.runs.event import EventDraft, LogHead
-from slicebase.runs.status import Metrics, measure
+from slicebase.runs.status import Metrics, incidents_of, measure
 from tests.runs.made import NOW, PASSING, RUN, append_all, claim, cycle, failure, pointer
 
 SNAPSHOT = EventDraft(type="SNAPSHOT", payload={"status": "PASS"})
@@ -43,6 +43,21 @@ def test_a_stall_is_a_compaction_without_a_new_citation_before_it() -> None:
         *cycle(4), claim("c", refs=[other]), SNAPSHOT,
     )  # fmt: skip
     assert (metrics.compactions, metrics.no_evidence_stalls) == (5, 2)
+
+
+def test_a_stall_is_also_as_many_counted_events_as_make_a_compaction_due() -> None:
+    def stalls(*drafts: EventDraft) -> tuple[int, ...]:
+        return incidents_of(append_all(LogHead(RUN), drafts, NOW)[0], counted=3).stalls
+
+    assert stalls(*cycle(1), *cycle(2), *cycle(3)[:2]) == (3, 6)
+    assert stalls(*cycle(1)[:2], claim("a"), *cycle(2), SNAPSHOT) == (6,)
+    assert stalls(*cycle(1), SNAPSHOT, *cycle(2)[:1], SNAPSHOT) == (3, 6)
+    assert stalls(*cycle(1)[:2], claim("a"), SNAPSHOT) == ()
+
+
+def test_loops_are_counted_whether_the_guard_was_on_or_not() -> None:
+    metrics = measured(*act("ls", "a") * 4)
+    assert (metrics.loops, metrics.repeated_cycles) == (1, 3)
 
 
 def test_attempts_to_change_the_terms_are_counted() -> None:

@@ -35,8 +35,8 @@ def names(tmp_path_factory: pytest.TempPathFactory) -> StoredNames:
 
 def test_neighbours_shorten_as_all_ids_do(names: StoredNames) -> None:
     whole = [turn.ljust(36, "0") for turn in TURNS]
-    assert {run: short_id(run, names.beside("run", run)) for run in RUNS} == short_ids(RUNS)
-    assert {turn: short_id(turn, names.beside("turn", turn)) for turn in whole} == short_ids(whole)
+    assert {run: short_id(run, near) for run, near in names.beside("run", RUNS).items()} == short_ids(RUNS)
+    assert {turn: short_id(turn, near) for turn, near in names.beside("turn", whole).items()} == short_ids(whole)
 
 
 @settings(max_examples=40 * MORE)

@@ -14,7 +14,7 @@ from slicebase.runs.event import MAX_PAYLOAD
 from slicebase.runs.items import free_id
 from slicebase.runs.records import ClaimStatus
 from slicebase.runs.state import ItemKey, RunState
-from slicebase.truth.runs import FARTHEST_STEP
+from slicebase.truth.run_writer import FARTHEST_STEP
 from tests.conversations import name, store, turn
 from tests.verbs.test_verify import without_triggers
 

@@ -30,7 +30,7 @@ def code_of(memory: Slicebase, question: str = "text of 2", tokens: int = 400, t
 
 def test_an_undated_turn_says_so_and_is_read_before_the_dated_ones(memory: Slicebase) -> None:
     memory.truth.turns.add(
-        Session("s", "test"), [turn("dated", text="a pump", time=DAY), turn("undated", text="a pump")]
+        Session("s", "test"), [turn("dated", text="a pump", time=366 * DAY), turn("undated", text="a pump")]
     )
     stored = memory.truth.turns
     found = [
@@ -39,7 +39,7 @@ def test_an_undated_turn_says_so_and_is_read_before_the_dated_ones(memory: Slice
         )
         for each in ("dated", "undated")
     ]
-    assert [each.label for each in found] == ["user · 1970-01-02T00:00:00.000Z", "user · undated"]
+    assert [each.label for each in found] == ["user · 1971-01-02T00:00:00.000Z", "user · undated"]
     assert [each.ref for each in sorted(found, key=lambda each: each.order)] == [
         f"turn:{name('undated')}",
         f"turn:{name('dated')}",

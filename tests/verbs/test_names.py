@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import click
 import pytest
 
-from slicebase import Graph, Library, Runs, Slicebase, SlicebaseError
+from slicebase import Exit, Graph, Library, Runs, Slicebase, SlicebaseError
 from slicebase.cli import main
 from slicebase.core.refs import parse
 from slicebase.core.short_ids import SHORTEST_ID
@@ -142,12 +142,13 @@ def called(world: World, each: Taken, given: str, tmp_path: Path) -> Callable[[]
     special: dict[str, dict[str, Any]] = {
         "export": {"to": tmp_path / "out.slice"},
         "stop": {"reason": "HUMAN_REQUESTED"},
+        "allow_loop": {"reason": "why", "steps": 1},
     }
     good = {**world.good, **special.get(each.verb, {})}
     needed = {
         name: good[name]
         for name, parameter in parameters.items()
-        if name in good and (parameter.default is parameter.empty or name in ("dry_run", "span"))
+        if name in good and (parameter.default is parameter.empty or name in ("dry_run", "span", "steps"))
     }
     value: Any = [("see_also", given)] if each.argument == "links" else given
     if each.argument in ("a", "b"):
@@ -207,6 +208,7 @@ BESIDES: dict[str, list[str]] = {
     "forget": ["--dry-run"],
     "purge": ["--dry-run"],
     "run failure": ["--category", "c", "--where", "w", "--why", "y"],
+    "run allow-loop": ["--reason", "why", "--steps", "1"],
     "run stop": ["--reason", "HUMAN_REQUESTED"],
     "run start": ["--objective", "o", "--done", "d"],
     "create": ["--title", "t", "--summary", "s"],
@@ -333,3 +335,22 @@ def test_what_is_printed_short_names_one_thing(world: World) -> None:
     assert shortened(memory, ["file:01JGONE0000000000000000000", "no reference"]) == {
         "file:01JGONE0000000000000000000": "file:01JGONE0000000000000000000", "no reference": "no reference"
     }  # fmt: skip
+
+
+# Ids that nothing has, in the form that ids of the kind have; a verb that takes any kind takes any word.
+ABSENT = {
+    "file": ["nosuch", "01JFYE0000000000000000000Z"], "run": ["nosuch", "01JFYE0000000000000000000Z"],
+    "session": ["nosuch"], "turn": ["eeeeeeee", "eeeeeeee-0000-4000-8000-000000000000"],
+    "mf": ["eeeeeeee", "mf_" + "e" * 32], "ev": ["eeeeeeee", "ev_" + "e" * 32],
+}  # fmt: skip
+ANY_KIND = {"reference", "ref", "refs"}
+
+
+@pytest.mark.parametrize(("name", "each"), TAKEN, ids=lambda each: getattr(each, "name", each))
+def test_a_command_that_finds_nothing_with_an_id_ends_with_the_status_for_that(
+    name: str, each: click.Parameter, world: World, tmp_path: Path
+) -> None:
+    world.memory.runs.start(tmp_path.name, "o", "d")  # another may have stopped by now
+    world = world._replace(refs={**world.refs, "run": f"run:{tmp_path.name}"})
+    for given in [*ABSENT[KINDS[each.name or ""]], *(["nosuch", "eeeeeeee"] if each.name in ANY_KIND else [])]:
+        assert main.run(line_of(world, name, given, each, tmp_path)) == Exit.NOT_FOUND, given

@@ -170,8 +170,8 @@ def test_callbacks_record_calls_that_overlap(memory: Slicebase, recorder: Record
 
 def test_a_run_is_compacted_after_the_call_that_makes_it_due(memory: Slicebase) -> None:
     recorder = memory.runs.recorder(RUN, compact=Thresholds(steps=2))
-    for _ in range(4):
-        with recorder.call("look"):
+    for number in range(4):
+        with recorder.call("look", at=number):
             pass
     assert memory.runs.status(RUN).snapshots == 2
 
@@ -227,6 +227,7 @@ def test_a_tool_that_stops_its_run_still_returns_its_result(memory: Slicebase, r
     assert code_of(finish, "43") == "run-closed"
 
 
+@pytest.mark.filterwarnings("ignore::slicebase.RunWarning")
 def test_the_call_that_exceeds_a_budget_returns_and_the_next_one_is_refused(tmp_path: Path) -> None:
     seconds = iter(range(1_767_225_600, 1_767_300_000, 10))
     with Slicebase.init(tmp_path / "slow", clock=lambda: next(seconds)) as memory:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from slicebase import Slicebase, SlicebaseError
 from slicebase.core.times import to_text
 from slicebase.runs.event import TYPES, EventDraft
-from slicebase.truth.runs import FARTHEST_STEP
+from slicebase.truth.run_writer import FARTHEST_STEP
 from tests.amounts import MORE
 from tests.codes import code_of
 
@@ -247,6 +247,7 @@ def spend(memory: Slicebase, run: str, steps: int) -> None:
             step.act("look", cost=0.5)
 
 
+@pytest.mark.filterwarnings("ignore::slicebase.RunWarning")
 def test_a_fork_inherits_what_was_spent_and_so_does_its_fork(tmp_path: Path) -> None:
     seconds = iter(range(1_767_225_600, 1_767_300_000))
     with Slicebase.init(tmp_path, clock=lambda: next(seconds)) as memory:

@@ -105,6 +105,7 @@ def test_steps_that_are_open_together_have_numbers_of_their_own(memory: Slicebas
     assert memory.runs.next_step(RUN) == 3
 
 
+@pytest.mark.filterwarnings("ignore::slicebase.RunWarning")
 def test_steps_of_several_threads_have_numbers_of_their_own(memory: Slicebase) -> None:
     numbers, ready = [], threading.Barrier(8)
 
@@ -142,6 +143,7 @@ def test_an_error_whose_text_cannot_be_stored_is_still_a_failure(memory: Sliceba
     assert memory.runs.status(RUN).open_failures[0]["why"] == "?" * 500
 
 
+@pytest.mark.filterwarnings("ignore::slicebase.RunWarning")
 def test_a_budget_that_is_used_up_stops_the_run_and_the_loop(tmp_path: Path) -> None:
     with Slicebase.init(tmp_path) as memory:
         memory.runs.start("short", "Try.", {"text": "Tried."}, budgets={"max_steps": 2})

@@ -85,11 +85,13 @@ RUN_VERBS: Mapping[str, str] = {
     "question": "runs.question",
     "failure": "runs.failure",
     "compact": "runs.compact",
+    "allow-loop": "runs.allow_loop",
     "snapshot": "runs.snapshot",
     "narrative": "runs.narrative",
     "stop": "runs.stop",
     "fork": "runs.fork",
     "status": "runs.status",
+    "report": "runs.report",
     "list": "runs.list_runs",
 }
 

@@ -11,7 +11,6 @@ from slicebase.cli.output import Shown, printable
 from slicebase.core.refs import as_words
 from slicebase.core.times import EARLIEST, LATEST, to_text
 from slicebase.errors import SlicebaseError
-from slicebase.files.freshness import Label, annotation, label, oldest, staleness
 from slicebase.index.entries import FileEntry, Filters
 from slicebase.workspace.workspace import LIBRARY
 
@@ -78,20 +77,24 @@ def chosen(
     archived: bool,
 ) -> Filters:
     """Returns the filters that the options of `filter_options` describe."""
-    half_life = base.settings.freshness_half_life_days
-    since = None if fresher_than is None else max(EARLIEST, now - _milliseconds(fresher_than, half_life)) / 1000
+    since = None
+    if fresher_than is not None:
+        age = _milliseconds(fresher_than, base.settings.freshness_half_life_days)
+        since = max(EARLIEST, now - age) / 1000
     return Filters(kind, body_type, rel, tuple(_pair(text) for text in meta), since, archived)
 
 
 _DAY = 86_400_000
-_AGE = re.compile(r"(\d{1,6}(?:\.\d{1,6})?)(h|d|w|mo|y)")
+_AGE = r"(\d{1,6}(?:\.\d{1,6})?)(h|d|w|mo|y)"
 _UNITS = {"h": _DAY / 24, "d": _DAY, "w": 7 * _DAY, "mo": 30 * _DAY, "y": 365 * _DAY}
 
 
 def _milliseconds(age: str, half_life: float) -> int:
+    from slicebase.files.freshness import Label, oldest  # imported here for a fast start, as below
+
     if age.upper() in (Label.AGING, Label.STALE, Label.DECAYED):
         return round(oldest(Label(age.upper()), half_life) * _DAY)
-    match = _AGE.fullmatch(age.lower())
+    match = re.fullmatch(_AGE, age.lower())
     if not match:
         raise click.UsageError(f"{age!r} is not an age. Write 12h, 30d, 8w, 3mo, 1y, or a label.")
     return round(float(match[1]) * _UNITS[match[2]])
@@ -106,6 +109,8 @@ def _pair(text: str) -> tuple[str, str]:
 
 def freshness(entry: FileEntry, now: int, half_life: float) -> str:
     """Returns the label as the specification prints it (§ Time-Based Staleness); a changed source overrides the age."""
+    from slicebase.files.freshness import annotation
+
     if entry.derivation == "stale":
         return "[STALE - source changed] ⚠️"
     if entry.note_state in ("changed", "missing"):
@@ -125,6 +130,8 @@ def headline(
 
 def file_json(entry: FileEntry, now: int, half_life: float) -> dict[str, Any]:
     """Returns what `--json` shows of a file."""
+    from slicebase.files.freshness import label, staleness
+
     stale = staleness((now - entry.changed) / _DAY, half_life)
     return {
         "id": entry.id,

@@ -60,7 +60,7 @@ def search(
     wanted = chosen(base, moment, **filters)
     found = base.search(as_query(query), wanted, former_rows=rows == "all", either=either, limit=limit)
     if as_json:
-        print_json(_search_json(found, moment, base.settings.freshness_half_life_days))
+        print_json(_search_json(base, found, moment))
     else:
         _print_search(base, found, moment, flat)
     note_unreadable(base)
@@ -68,7 +68,7 @@ def search(
 
 
 def _print_search(base: "Slicebase", found: "SearchResults", moment: int, flat: bool) -> None:
-    half_life = base.settings.freshness_half_life_days
+    half_life = _half_life(base, found)
     short = shortened(base, [each.ref for hit in found.files.hits for each in hit.found])
     ids = short_files(base, [hit.entry for hit in found.files.hits])
     for hit in found.files.hits:
@@ -139,7 +139,13 @@ def _marked(snippet: "Snippet | None") -> list[Shown]:
     return [*pieces, printable(snippet.text[place:])]
 
 
-def _search_json(found: "SearchResults", moment: int, half_life: float) -> dict[str, Any]:
+def _half_life(base: "Slicebase", found: "SearchResults") -> float:
+    """Returns the days after which a file is half stale; 0 where none was found: most workspaces have no settings."""
+    return base.settings.freshness_half_life_days if found.files.hits else 0
+
+
+def _search_json(base: "Slicebase", found: "SearchResults", moment: int) -> dict[str, Any]:
+    half_life = _half_life(base, found)
     return {
         "total": found.files.total,
         "total_turns": found.total_turns,

@@ -105,7 +105,8 @@ def _discovered(yes: bool) -> list[Path]:
             "nothing-found", "no sessions of agents were found on this machine", hint="name files or folders"
         )
     for each in found:
-        note(f"found     {each.files} files, {each.bytes / 1e6:.1f} MB: {each.folder} ({each.format})")
+        what = f"{counted(each.files, 'file')}, {each.bytes / 1e6:.1f} MB" if each.files else "what cannot be read"
+        note(f"found     {what}: {each.folder} ({each.format})")
     if not yes and not sys.stdin.isatty():
         raise click.UsageError("Use --yes to import what was found.")
     if not yes:

@@ -1,6 +1,6 @@
 """`tt run`: the group, and the commands that write runs.
 
-They are start, log, from, claim, conflict, question, failure, compact, stop and fork.
+They are start, log, from, claim, conflict, question, failure, compact, allow-loop, stop and fork.
 """
 
 import os
@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from slicebase.cli.numbers import WholeNumber
+from slicebase.cli.numbers import CountingNumber, Decimal, WholeNumber
 from slicebase.cli.options import open_base, redact_option
 from slicebase.cli.output import Group, json_option, read_input
 from slicebase.cli.run_options import (
@@ -21,8 +21,10 @@ from slicebase.cli.run_options import (
     thresholds_of,
     whole_lines,
 )
-from slicebase.cli.runs_read import list_, narrative, print_id, print_logged, snapshot, status
+from slicebase.cli.runs_read import list_, narrative, print_id, print_logged, report, snapshot, status
 from slicebase.errors import Exit, SlicebaseError, Where
+
+LOOP_MODES = ("warn", "stop", "off")
 
 
 @click.command()
@@ -30,6 +32,12 @@ from slicebase.errors import Exit, SlicebaseError, Where
 @click.option("--done", required=True, metavar="TEXT|JSON", help="The done definition: text, or a JSON object.")
 @click.option("--budget", "budgets", multiple=True, metavar="KEY=N",
               help="A limit: max_steps, max_seconds or max_cost.")  # fmt: skip
+@click.option("--soft", type=Decimal(0, 1, min_open=True), metavar="SHARE",
+              help="Warn once this share of a budget is spent (default: 0.8).")  # fmt: skip
+@click.option("--loop", type=click.Choice(LOOP_MODES), help="What an agent gets that repeats itself: a warning, an "
+              "error, or nothing (default: warn).")  # fmt: skip
+@click.option("--require-manifest", is_flag=True,
+              help="Refuse a snapshot if a step with an action has no context bound to it.")  # fmt: skip
 @click.option("--id", "run_id", metavar="RUN", help="The run's id (default: a new one).")
 @click.option("--provenance-mode", default="audit_only", show_default=True, metavar="MODE",
               help="The provenance mode that snapshots record.")  # fmt: skip
@@ -41,17 +49,22 @@ def start(
     objective: str,
     done: str,
     budgets: tuple[str, ...],
+    soft: float | None,
+    loop: str | None,
+    require_manifest: bool,
     run_id: str | None,
     provenance_mode: str,
     as_json: bool,
 ) -> None:
     """Start a run. Prints its id."""
     base = open_base(ctx, create=True)
+    guards = {"loop": loop, "require_manifest": require_manifest or None, "soft": soft}
     tally = base.runs.start(
         base.surroundings.new_id() if run_id is None else run_id,
         objective,
         done_definition(done),
         budgets=limits_of("--budget", budgets),
+        guards={name: value for name, value in guards.items() if value is not None},
         provenance_mode=provenance_mode,
     )
     print_id(tally.run_id, as_json)
@@ -83,7 +96,8 @@ def log(
     """Log one event, or a stream of JSON lines.
 
     A stream is stored as it is; the gate finds errors in it at the next compaction. Lines that arrive together on stdin
-    are stored together. Everything that is printed is on disk. Exit status 3 if the gate or a budget stops the run.
+    are stored together. Everything that is printed is on disk. Exit status 3 if the gate or a budget stops the run, or
+    if the agent repeats itself and the run was started with `--loop stop`.
     """
     from slicebase.runs.event import EventDraft, read_lines
 
@@ -135,11 +149,12 @@ def from_(
     """Create a run from an imported conversation, or from a file.
 
     A file is imported first. A prompt becomes a step, the text before a tool call a plan, the call an act, its result
-    an observation, and an error a failure. In a trajectory, each call is a step. An answer of the agent becomes a
-    claim, a candidate unless it cites. A second call adds what is new in the conversation. It is refused if the new
-    turns change how the run ended: give the run another --id. What was imported of the file stays. Exit status 1 if
-    message content of the file was left out, and 5 if the call is refused, or the file is not what is stored under its
-    session.
+    an observation, and what failed a failure until it succeeds. In a trajectory, each call is a step. An answer of the
+    agent becomes a claim, a candidate unless it cites. So do standing instructions, decisions, findings, files and
+    commands; open tasks and a prompt without an answer become questions. A second call adds what is new in the
+    conversation, and ends what is over. It is refused if the conversation was rewound: give the run another --id. What
+    was imported of the file stays. Exit status 1 if message content of the file was left out, and 5 if the call is
+    refused, or the file is not what is stored under its session.
     """
     from slicebase.cli.history import import_progress, print_left_out
 
@@ -279,6 +294,27 @@ def compact(ctx: click.Context, run_id: str, as_json: bool) -> None:
     print_logged(open_base(ctx).runs.compact(run_name(run_id)), as_json)
 
 
+@click.command("allow-loop")
+@run_argument
+@click.option("--reason", required=True, metavar="TEXT", help="Why the agent may repeat itself.")
+@click.option("--steps", type=CountingNumber(1), metavar="N", help="For so many further steps.")
+@click.option("--minutes", type=Decimal(0, 525_600, min_open=True), metavar="N", help="For so many minutes, a year at most.")
+@redact_option
+@json_option
+@click.pass_context
+def allow_loop(
+    ctx: click.Context, run_id: str, reason: str, steps: int | None, minutes: float | None, as_json: bool
+) -> None:
+    """Allow an agent to repeat itself, for some steps or minutes.
+
+    The guard neither warns nor stops until then, or until the first of both. It is logged, with the reason.
+    """
+    if steps is None and minutes is None:
+        raise click.UsageError("Give --steps, --minutes or both.")
+    seconds = None if minutes is None else minutes * 60
+    print_logged(open_base(ctx).runs.allow_loop(run_name(run_id), reason, steps=steps, seconds=seconds), as_json)
+
+
 STOP_REASONS = ("OBJECTIVE_ACHIEVED", "BUDGET_EXCEEDED", "NO_EVIDENCE", "HUMAN_REQUESTED", "SYSTEM_ERROR")
 
 
@@ -315,6 +351,7 @@ def run() -> None:
 
 
 for command in (
-    start, log, from_, claim, conflict, question, failure, compact, snapshot, narrative, stop, fork, status, list_,
+    start, log, from_, claim, conflict, question, failure, compact, snapshot, narrative, allow_loop, stop, fork, status,
+    report, list_,
 ):  # fmt: skip
     run.add_command(command)

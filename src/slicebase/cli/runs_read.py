@@ -1,4 +1,4 @@
-"""Commands that read runs (snapshot, narrative, status, list), and what the commands of runs print."""
+"""Commands that read runs (snapshot, narrative, status, report, list), and what the commands of runs print."""
 
 import json
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from slicebase.verbs.names import shortened
 
 if TYPE_CHECKING:
     from slicebase.runs.status import RunStatus
-    from slicebase.truth.runs import Logged
+    from slicebase.truth.run_writer import Logged
 
 
 # Printing
@@ -28,6 +28,8 @@ def status_lines(status: "RunStatus") -> Iterator[str]:
     yield f"log        {status.events} events, {status.snapshots} snapshots"
     if spent := _spent(status):
         yield f"budget     {spent}"
+    for near in status.near_limits:
+        yield f"warning    {near}"
     for number in status.interrupted_steps:
         yield f"interrupted step {number}: its process has ended, or its object was dropped, which is a failure"
     due = "due now" if following.due else "not due"
@@ -45,12 +47,30 @@ def status_lines(status: "RunStatus") -> Iterator[str]:
     seen = f"{coverage.sources_seen} sources, {coverage.chunks_seen} chunks seen"
     yield f"coverage   {seen}, {coverage.chunks_cited} cited"
     yield (
-        f"metrics    loop rate {metrics.loop_rate:g}, {metrics.repeated_failures} repeated failures, "
-        f"{metrics.no_evidence_stalls} stalls without evidence, {metrics.refused_changes} refused changes"
+        f"metrics    loop rate {metrics.loop_rate:g}, {metrics.loops} loops, "
+        f"{metrics.repeated_failures} repeated failures, "
+        f"{metrics.no_evidence_stalls} stalls without evidence, {metrics.forgotten_constraints} forgotten constraints, "
+        f"{metrics.refused_changes} refused changes"
     )
+    yield from _incident_lines(status)
     each = metrics.seconds_per_verified_claim
     if each is not None:
         yield f"price      {each:g} s and {metrics.cost_per_verified_claim:g} per verified claim"
+
+
+_MOST_INCIDENTS = 5  # of each kind, the last ones
+
+
+def _incident_lines(status: "RunStatus") -> Iterator[str]:
+    """Yields where the last loops, stalls and forgotten constraints were."""
+    found = status.incidents
+    for loop in found.loops[-_MOST_INCIDENTS:]:
+        what = "the same call" if loop.kind == "repeat" else "the same two calls"
+        yield f"loop       {what} {loop.times} times, events {loop.cycles[0][0]} to {loop.cycles[-1][-1]}"
+    if found.stalls:
+        yield f"stall      no new evidence up to event {', '.join(map(str, found.stalls[-_MOST_INCIDENTS:]))}"
+    for broken in found.forgotten_constraints[-_MOST_INCIDENTS:]:
+        yield f"forgotten  event {broken.action} does what event {broken.stated} forbids: {printable(broken.statement)}"
 
 
 def _spent(status: "RunStatus") -> str:
@@ -91,9 +111,12 @@ def print_logged(logged: "Logged", as_json: bool) -> None:
                 "steps": tally.steps,
                 "stopped": tally.stopped,
                 "interrupted_steps": list(logged.interrupted_steps),
+                "warnings": list(logged.warnings),
             }
         )
         return
+    for warning in logged.warnings:
+        note(f"warning: {printable(warning)}")
     for number in logged.interrupted_steps:
         note(f"step {number} of run:{tally.run_id} was closed as a failure: nobody held it any more")
     for name in ([logged.ref or logged.id] if logged.id else []) + list(logged.snapshots):
@@ -129,11 +152,18 @@ def snapshot(ctx: click.Context, run_id: str, sequence: int | None, as_json: boo
 @click.command()
 @run_argument
 @click.option("--print", "only_print", is_flag=True, help="Print the narrative, and write no slice file.")
+@click.option(
+    "--tokens", type=WholeNumber(), metavar="N", help="Print the narrative in this size, and write no slice file."
+)
 @json_option
 @click.pass_context
-def narrative(ctx: click.Context, run_id: str, only_print: bool, as_json: bool) -> None:
-    """Write what a run knew at its last snapshot as a slice file. Prints the id of the file."""
-    made = open_base(ctx).runs.narrative(run_name(run_id), write=not only_print)
+def narrative(ctx: click.Context, run_id: str, only_print: bool, tokens: int | None, as_json: bool) -> None:
+    """Write what a run knew at its last snapshot as a slice file. Prints the id of the file.
+
+    A narrative has at most 4,000 tokens. Each of its sections says how many items it leaves out.
+    """
+    only_print = only_print or tokens is not None
+    made = open_base(ctx).runs.narrative(run_name(run_id), write=not only_print, tokens=tokens)
     if as_json:
         fields = made._asdict()
         print_json({**fields, "written": fields.pop("is_new")})
@@ -158,6 +188,24 @@ def status(ctx: click.Context, run_id: str, as_json: bool) -> None:
     else:
         for line in status_lines(found):
             print_text(line)
+
+
+@click.command()
+@run_argument
+@click.option("--format", "form", type=click.Choice(["md", "json"]), default="md", show_default=True,
+              help="The form of the report: Markdown or JSON.")  # fmt: skip
+@json_option
+@click.pass_context
+def report(ctx: click.Context, run_id: str, form: str, as_json: bool) -> None:
+    """Print the final report of a run.
+
+    It has the objective, the outcome, the verified claims with their quotes, conflicts, failures, sources and costs.
+    """
+    made = open_base(ctx).runs.report(run_name(run_id))
+    if as_json or form == "json":
+        print_json(made.as_json())
+    else:
+        print_text(made.markdown, nl=False)
 
 
 @click.command("list")

@@ -38,20 +38,29 @@ def _foreign_forms(text: str) -> tuple[str, ...]:
 # Numbers with a mark between groups of three digits. In a query, `1.234` and `1_234` are identifiers.
 # The pattern begins with the digit: `re` passes everything up to it at once.
 _NUMBER: Final = r"\d(?<![\w.,]\d)\d{{0,2}}(?:([{0}])\d{{3}})(?:\1\d{{3}})*(?!\w)"
-_GROUPED: Final = re.compile(_NUMBER.format(",.'’_ \u00a0\u2009\u202f"))
-_TYPED: Final = re.compile(_NUMBER.format(",'’\u00a0\u2009\u202f"))
+_TYPED_MARKS: Final = ",'’\u00a0\u2009\u202f"
+_MARKS: Final = f"._ {_TYPED_MARKS}"
+
+
+@cache
+def _number(marks: str) -> re.Pattern[str]:
+    """Returns the pattern of numbers with these marks. It is compiled when it is used: most searches need none."""
+    return re.compile(_NUMBER.format(marks))
 
 
 def in_groups(text: str) -> Iterator[str]:
     """Yields the digits of the numbers in a text that are written in groups of three."""
-    return (joined(match[0]) for match in _GROUPED.finditer(text))
+    return (joined(match[0]) for match in _number(_MARKS).finditer(text))
 
 
-def formed(text: str) -> Iterator[tuple[int, int, str]]:
-    """Yields the places in a text for which the index has other forms, with these forms."""
-    for match in _GROUPED.finditer(text):
+def formed(text: str, heads: Collection[str] = ("",)) -> Iterator[tuple[int, int, str]]:
+    """Yields the places in a text for which the index has other forms, with these forms.
+
+    Forms in ASCII that have none of the letters `heads`, in lower case, may be missing.
+    """
+    for match in _number(_MARKS).finditer(text):
         yield match.start(), match.end(), joined(match[0])
-    yield from humps_at(text)
+    yield from humps_at(text, heads)
     for match in () if text.isascii() else _foreign().finditer(text):
         for form in other_forms(match[0], 1):
             yield match.start(), match.end(), form
@@ -64,7 +73,7 @@ def joined(number: str) -> str:
 
 def ungrouped(text: str) -> str:
     """Returns a query whose numbers in groups of three digits are written without marks: `1,000` as `1000`."""
-    return _TYPED.sub(lambda match: joined(match[0]), text)
+    return _number(_TYPED_MARKS).sub(lambda match: joined(match[0]), text)
 
 
 @cache

@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import chain
-from string import ascii_uppercase
 from typing import Final, NamedTuple, TypeAlias
 
 from slicebase.context.words import simplified, without_unspaced
@@ -21,14 +20,14 @@ _ENDING: Final = ".-/:@~"  # of a sentence or a list; `c++` and `c#` keep theirs
 _AROUND: Final = _ENDING + "+#"
 _MARK: Final = re.compile(r"[\d_\-./:@#+~]")
 _INSIDE: Final = re.compile(r"[^\W_][_\-./:@#+~]+[^\W_]")
-_WORD: Final = re.compile(r"[^\W_]+")
+_WITH_CAPITAL: Final = re.compile(r"(?<![^\W_])[^\W_]+[A-Z][^\W_]*")  # words that may have humps
 _JOINT: Final = re.compile(r"[/:@#]+")
 _CAPITAL_INSIDE: Final = re.compile(r"[A-Z](?<=[^\W_].)")
 _HUMP: Final = re.compile(r"(?<=[^\W\d_A-Z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][^\W\d_A-Z])")
 _LONGEST: Final = 512  # characters; a longer one is data
 _CAPITAL: Final = "\ue000"  # stands before a letter that is a capital: the index reads everything in lower case
 _LOWERED: Final = "\ue001"  # stands before an identifier that has capitals in the text
-_MARKED: Final = {ord(letter): _CAPITAL + letter.lower() for letter in ascii_uppercase}
+_MARKED: Final = {ord(letter): _CAPITAL + letter.lower() for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"}
 
 
 def is_identifier(word: str) -> bool:
@@ -167,13 +166,18 @@ def parts_of_name(name: str) -> list[str]:
     return [part for word in re.split(r"[\W_]+", name) for part in _HUMP.split(word) if part]
 
 
-def humps_at(text: str) -> Iterator[tuple[int, int, str]]:
-    """Yields the parts of the names in a text that are joined by capital letters, each with its place."""
-    for word in _WORD.finditer(text):
-        if not word[0].islower() and not word[0][1:].islower():
-            ends = [match.start() for match in _HUMP.finditer(word[0])]
-            for start, end in zip([0, *ends], [*ends, len(word[0])], strict=True) if ends else ():
-                yield word.start() + start, word.start() + end, word[0][start:end]
+def humps_at(text: str, heads: Iterable[str] = ("",)) -> Iterator[tuple[int, int, str]]:
+    """Yields the parts of the names in a text that are joined by capital letters, each with its place.
+
+    A name in ASCII is left out if it has none of the letters `heads`, in lower case.
+    """
+    for word in _WITH_CAPITAL.finditer(text):
+        low = word[0].lower()
+        if not any(head in low for head in heads) and low.isascii():
+            continue
+        ends = [match.start() for match in _HUMP.finditer(word[0])]
+        for start, end in zip([0, *ends], [*ends, len(word[0])], strict=True) if ends else ():
+            yield word.start() + start, word.start() + end, word[0][start:end]
 
 
 def _humps_anew(run: str) -> tuple[str, ...]:

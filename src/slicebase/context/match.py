@@ -7,11 +7,12 @@ compared with the query themselves, from the best way to match to the last (ruli
 import re
 from collections.abc import Collection, Iterable, Iterator
 from enum import IntEnum
+from functools import cached_property
 from typing import Final, NamedTuple
 
 from slicebase.context.beginnings import indexed_beginning
 from slicebase.context.forms import in_groups, spelled
-from slicebase.context.identifiers import as_written, in_any_case, is_name
+from slicebase.context.identifiers import as_written, in_any_case, is_name, named_in
 from slicebase.context.query import Query, Term
 from slicebase.context.words import for_question, runs, simplified, unaccented
 
@@ -135,16 +136,37 @@ _START_OF_PART: Final = rf"(?:{_START}|(?-i:(?<=[^\W\d_A-Z])(?=[A-Z])))"  # also
 _END: Final = r"(?![^\W_])"
 
 
+_CASELESS: Final = re.compile("[ſıİ\u212a]")  # what `re` takes for a letter of ASCII in another case
+
+
 class TermPattern:
-    """The pattern of a term in texts, for one way to match. Any white space is as good as any other."""
+    """The pattern of a term in texts, for one way to match. Any white space is as good as any other.
+
+    It is compiled for the first text that may have it: a pasted page of names has a thousand.
+    """
 
     def __init__(self, term: Term, match: Match) -> None:
         self.term = term
         self.match = match
         exact = match in (Match.WHOLE, Match.INSIDE) or (term.quoted and term.text != term.text.lower())
-        flags = 0 if exact and not term.begins else re.IGNORECASE
-        self.pattern = re.compile(self._written(term.text), flags)
-        self._others = [re.compile(self._written(form), re.IGNORECASE) for form in term.other] if self._forms else []
+        self._is_exact = exact and not term.begins
+        letters = max(simplified(term.text).split(), key=len, default="")
+        self._letters = letters if self._is_exact else letters.lower()
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """The regular expression of the term."""
+        return re.compile(self._written(self.term.text), 0 if self._is_exact else re.IGNORECASE)
+
+    @cached_property
+    def _others(self) -> list[re.Pattern[str]]:
+        return [re.compile(self._written(form), re.IGNORECASE) for form in self.term.other]
+
+    def may_match(self, text: str) -> bool:
+        """Returns whether the pattern can match in a text: whether that has the letters of the longest word."""
+        if self._is_exact:
+            return self._letters in text
+        return not self._letters.isascii() or self._letters in text.lower() or _CASELESS.search(text) is not None
 
     @property
     def _forms(self) -> bool:
@@ -158,17 +180,33 @@ class TermPattern:
         start = (_START if whole else _START_OF_PART) if text[:1].isalnum() else ""
         return f"{start}{words}{_END if whole and text[-1:].isalnum() else ''}"
 
+    def places(self, text: str) -> Iterator[tuple[int, int]]:
+        """Yields the spans of the term in a text; of a beginning, those of whole words."""
+        if self.may_match(text):
+            goes_on = self.term.begins and not self.term.quoted
+            sought = re.compile(rf"{self.pattern.pattern}\w*", re.IGNORECASE) if goes_on else self.pattern
+            yield from (match.span() for match in sought.finditer(text))
+
     def is_in(self, text: str) -> bool:
         """Returns whether a text has the term."""
         usual = simplified(text)
-        if self.pattern.search(usual):
+        if self.may_match(usual) and self.pattern.search(usual):
             return True
+        if not self._may_differ(usual):
+            return False
         if self._forms:
             grouped = set(in_groups(usual))
             return any(form in grouped for form in self.term.other) or any(each.search(usual) for each in self._others)
-        if self.term.begins and not self.term.quoted and not usual.isascii():  # the index knows no accents
-            return any(self.pattern.search(form) for form in (unaccented(usual), spelled(usual)))
-        return False
+        return any(self.pattern.search(form) for form in (unaccented(usual), spelled(usual)))
+
+    def may_be_in(self, text: str) -> bool:
+        """Returns whether a text can have the term, by its letters: this takes no regular expression."""
+        usual = simplified(text)
+        return self.may_match(usual) or self._may_differ(usual)
+
+    def _may_differ(self, usual: str) -> bool:
+        """Returns whether a text can have the term with other letters: in another form, or with accents."""
+        return self._forms or (self.term.begins and not self.term.quoted and not usual.isascii())
 
 
 def named_forms(term: Term, match: Match) -> tuple[str, ...]:
@@ -179,6 +217,22 @@ def named_forms(term: Term, match: Match) -> tuple[str, ...]:
     if not term.whole or match not in (Match.WHOLE, Match.ANY_CASE) or not is_name(term.text):
         return ()
     return (as_written(term.text),) if match == Match.WHOLE else in_any_case(term.text)
+
+
+class NamePattern:
+    """Identifiers that texts have whole, each in one of its forms: they are compared with those of a text at once."""
+
+    def __init__(self, forms: Collection[tuple[str, ...]]) -> None:
+        self._forms = forms
+
+    def may_be_in(self, text: str) -> bool:
+        """Returns true: to know, the names of the text are read, once."""
+        return True
+
+    def is_in(self, text: str) -> bool:
+        """Returns whether a text has all of them."""
+        names = named_in(text).whole
+        return all(any(form in names for form in forms) for forms in self._forms)
 
 
 def match_of(text: str, terms: Collection[Term], names: Collection[str]) -> Match | None:

@@ -122,15 +122,18 @@ def _word(word: str) -> Iterator[Term]:
 
 def _other_forms(word: str) -> tuple[str, ...]:
     """Returns other forms of a word: of a number its digits, of a version the one with or without `v`."""
-    if _NUMBER.fullmatch(word):
+    if not any(map(str.isdigit, word)):
+        return other_forms(word)
+    if re.fullmatch(_NUMBER, word):
         return (joined(word),)
-    if match := _VERSION.fullmatch(word):
+    if match := re.fullmatch(_VERSION, word):
         return (match[1],) if word[0] in "vV" else (f"v{word}",)
     return other_forms(word)
 
 
-_NUMBER: Final = re.compile(r"\d{4,}|\d{1,3}(?:([,.'’_])\d{3})(?:\1\d{3})*")
-_VERSION: Final = re.compile(r"[vV]?(\d+(?:\.\d+)+(?:[-+.]\w+)*)")
+# Compiled on first use for a fast start: most queries have no numbers.
+_NUMBER: Final = r"\d{4,}|\d{1,3}(?:([,.'’_])\d{3})(?:\1\d{3})*"
+_VERSION: Final = r"[vV]?(\d+(?:\.\d+)+(?:[-+.]\w+)*)"
 _EDGE: Final = re.compile(r"^[^\w\-./:@#+~]+|[^\w\-./:@#+~]+$")
 
 

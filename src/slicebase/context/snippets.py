@@ -44,15 +44,12 @@ class Marker:
     def __init__(self, terms: Sequence[Term], match: Match, stems: Callable[[str], list[str]]) -> None:
         way = match if match < Match.PARTS else Match.INSIDE_ANY_CASE
         self._stems = stems
-        self._exact: list[tuple[int, re.Pattern[str]]] = []
+        self._exact: list[tuple[int, TermPattern]] = []
         self._by_stem: dict[str, list[_Sought]] = {}
         self._formed: dict[int, str] = {}  # the terms that texts may have in other forms: letters of a part of a name
         for number, term in enumerate(terms):
             if term.unspaced or term.quoted or term.whole or term.begins:
-                written = TermPattern(term, way).pattern
-                if term.begins and not term.quoted:
-                    written = re.compile(rf"{written.pattern}\w*", re.IGNORECASE)
-                self._exact.append((number, written))
+                self._exact.append((number, TermPattern(term, way)))
             forms = term.other if term.whole else () if term.quoted or term.unspaced else (term.text, *term.other)
             for words in filter(None, map(stems, () if term.begins else forms)):
                 if term.text.lower() not in ASKING:
@@ -67,9 +64,9 @@ class Marker:
                 found += self._marks_at(tokens, at, self._by_stem[stem])
         usual = simplified(text)
         for number, sought in self._exact:
-            found += (TermMark(match.start(), match.end(), number) for match in sought.finditer(usual))
+            found += (TermMark(start, end, number) for start, end in sought.places(usual))
             if not text.isascii() and not any(mark.term == number for mark in found):
-                found += (TermMark(match.start(), match.end(), number) for match in sought.finditer(folded(usual)))
+                found += (TermMark(start, end, number) for start, end in sought.places(folded(usual)))
         if missing := self._formed.keys() - {mark.term for mark in found}:
             low = usual.lower() if usual.isascii() else None  # accents may stand between the letters
             if missing := {number for number in missing if low is None or self._formed[number] in low}:
@@ -83,7 +80,10 @@ class Marker:
 
     def _in_other_forms(self, text: str, missing: set[int]) -> Iterator[TermMark]:
         """Yields the places of terms in forms that only the index has: `Müller` for `Mueller`, a part of a name."""
-        for start, end, form in formed(text):
+        heads = {self._formed[number] for number in missing}
+        for start, end, form in formed(text, heads):
+            if form.isascii() and not any(head in form.lower() for head in heads):
+                continue  # to read its words takes longer
             stems = self._stems(form)
             for sought in self._by_stem.get(stems[0], ()) if len(stems) == 1 else ():
                 if sought.number in missing and sought.stems == stems:

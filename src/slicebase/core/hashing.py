@@ -5,19 +5,20 @@ stricter than the RFC where the RFC would lose something silently: it refuses a 
 beyond ±(2^53−1) (ruling 1).
 """
 
-import hashlib
 import math
 import re
 from collections.abc import Iterable, Mapping
-from json.encoder import encode_basestring as _quoted_plain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from slicebase.errors import SlicebaseError
 
 try:
     from _json import encode_basestring as _quoted  # the version in C, which json.encoder uses too
 except ImportError:  # an interpreter without the accelerator
-    _quoted = _quoted_plain
+    from json.encoder import encode_basestring as _quoted
+
+if TYPE_CHECKING:
+    from hashlib import _Hash
 
 # Canonical JSON
 
@@ -174,14 +175,20 @@ DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 ID_DIGITS = 32
 
 
+def _sha256(data: bytes = b"") -> "_Hash":
+    import hashlib  # imported here for a fast start: it loads OpenSSL, and a command that only reads hashes nothing
+
+    return hashlib.sha256(data)
+
+
 def digest(data: bytes) -> str:
     """Returns the SHA-256 of some bytes as `sha256:` and 64 hex digits."""
-    return "sha256:" + hashlib.sha256(data).hexdigest()
+    return "sha256:" + _sha256(data).hexdigest()
 
 
 def digest_of_pieces(pieces: Iterable[bytes]) -> str:
     """Returns the digest of bytes that are given in pieces, so that large ones need not be joined."""
-    hasher = hashlib.sha256()
+    hasher = _sha256()
     for piece in pieces:
         hasher.update(piece)
     return "sha256:" + hasher.hexdigest()
@@ -189,12 +196,27 @@ def digest_of_pieces(pieces: Iterable[bytes]) -> str:
 
 def raw_digest(data: bytes) -> bytes:
     """Returns the SHA-256 of some bytes as 32 bytes, the form that databases keep."""
-    return hashlib.sha256(data).digest()
+    return _sha256(data).digest()
 
 
 def digest_of(value: Any) -> str:
     """Returns the digest of a JSON value's canonical bytes."""
     return digest(canonical(value))
+
+
+def digest_of_short(value: Any) -> str:
+    """Returns the digest of a short JSON value, by the interpreter's own SHA-256.
+
+    OpenSSL, which `hashlib` loads, is faster with long texts; but to load it takes longer than many a command.
+    """
+    try:
+        from _sha256 import sha256  # type: ignore[import-not-found] # of Python 3.11
+    except ImportError:
+        try:
+            from _sha2 import sha256  # type: ignore[import-not-found] # from Python 3.12
+        except ImportError:  # an interpreter without either
+            from hashlib import sha256
+    return f"sha256:{sha256(canonical(value)).hexdigest()}"
 
 
 def is_digest(text: str) -> bool:

@@ -15,7 +15,8 @@ _DAY = 86_400_000
 EARLIEST = (date.min.toordinal() - _UNIX_EPOCH) * _DAY
 LATEST = (date.max.toordinal() - _UNIX_EPOCH + 1) * _DAY - 1
 
-UNDATED = "1970-01-01T00:00:00.000Z"  # the time of a turn whose source does not state one
+# The time of a turn whose source states no date is of 1970: 0, or the time since the source began.
+LAST_UNDATED = 365 * _DAY - 1
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -53,8 +54,8 @@ def to_text(milliseconds: int) -> str:
 
 
 def known_time(text: str) -> str | None:
-    """Returns the time of a turn; None for one whose source does not state it."""
-    return None if text == UNDATED else text
+    """Returns the time of a turn; None for one whose source does not state a date."""
+    return None if text.startswith("1970-") else text
 
 
 def from_text(text: str) -> int:

@@ -11,7 +11,6 @@ from msgspec.structs import replace
 from slicebase.core.hashing import canonical, lone_surrogate
 from slicebase.core.times import to_text
 from slicebase.errors import SlicebaseError
-from slicebase.graph.binary32 import shortest
 from slicebase.graph.turn import Annotation, EdgeType, Part, Phase, Role, Session, Turn
 
 
@@ -201,6 +200,8 @@ def annotation_records(session: str, annotations: Sequence[Annotation]) -> Itera
 
 
 def _annotation_record(session: str, annotator: str, annotations: Sequence[Annotation]) -> AnnotationRecord:
+    from slicebase.graph.binary32 import shortest  # imported here for a fast start: a search reads no annotations
+
     return AnnotationRecord(
         annotator=annotator,
         complexity=tuple([shortest(each.complexity) for each in annotations]),

@@ -236,20 +236,26 @@ class FoundHistory(NamedTuple):
 
 
 def discover(home: Path, variables: Mapping[str, str]) -> list[FoundHistory]:
-    """Returns where coding agents keep sessions on this machine, as far as it exists and is not empty."""
+    """Returns where coding agents keep sessions on this machine, as far as it exists and is not empty.
+
+    A folder that cannot be read is one of them: an import says so.
+    """
     found = []
     for agent in HOMES:
         moved = variables.get(agent.variable)
         top = Path(moved, agent.below) if moved else home / agent.folder
+        if os.path.lexists(top) and not top.is_file() and not os.access(top, os.R_OK | os.X_OK):
+            found.append(FoundHistory(agent.format, top, 0, 0))
         for folder in (path for pattern in agent.sessions for path in sorted(top.glob(pattern))):
-            files = [folder] if folder.is_file() else list(_conversations_in(folder))
-            if files:
+            unreadable: list[OSError] = []
+            files = [folder] if folder.is_file() else list(_conversations_in(folder, unreadable.append))
+            if files or unreadable:
                 found.append(FoundHistory(agent.format, folder, len(files), sum(_size(path) for path in files)))
     return found
 
 
-def _conversations_in(folder: Path) -> Iterator[Path]:
-    for parent, _, names in os.walk(folder):
+def _conversations_in(folder: Path, on_error: Callable[[OSError], None]) -> Iterator[Path]:
+    for parent, _, names in os.walk(folder, onerror=on_error):
         paths = (Path(parent, name) for name in names)
         yield from (path for path in paths if _may_be_conversation(path) and not os.path.islink(path))
 

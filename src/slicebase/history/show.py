@@ -10,6 +10,7 @@ import msgspec
 
 from slicebase.context.outline import outline
 from slicebase.core.refs import parse
+from slicebase.core.times import known_time
 from slicebase.errors import SlicebaseError
 from slicebase.files.create import new_file
 from slicebase.files.model import Conversation
@@ -31,7 +32,7 @@ def _turn(truth: Truth, name: str) -> dict[str, Any]:
         "session": record.session,
         "number": seq,
         "role": record.role,
-        "time": record.time,
+        "time": known_time(record.time),
         "phase": shown.phase,
         "salience": float(shortest(shown.salience)),
         "parents": sorted(f"{kind} turn:{parent}" for parent, kind in truth.turns.parents_of(name)),

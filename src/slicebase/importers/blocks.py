@@ -144,6 +144,11 @@ def marked(parts: tuple[Part, ...], **marks: bool) -> tuple[Part, ...]:
     return tuple(replace(part, **wanted) for part in parts) if wanted else parts
 
 
+def summary_parts(parts: tuple[Part, ...]) -> tuple[Part, ...]:
+    """Returns the parts of the summary of a compaction. One that says nothing is one, too: it kept nothing."""
+    return marked(parts or (Part("text", text=""),), summary=True)
+
+
 def spoken_by(speaker: str | None, part: Part) -> Part:
     """Returns a part with the name of who speaks, if it is one that is spoken."""
     return replace(part, name=speaker) if speaker and part.type in SPOKEN else part

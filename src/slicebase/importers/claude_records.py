@@ -3,7 +3,17 @@
 from typing import Any, Final
 
 from slicebase.importers.attachments import attachment_content
-from slicebase.importers.blocks import Content, Flag, as_name, as_objects, marked, only_results, parts_of, text_parts
+from slicebase.importers.blocks import (
+    Content,
+    Flag,
+    as_name,
+    as_objects,
+    marked,
+    only_results,
+    parts_of,
+    summary_parts,
+    text_parts,
+)
 from slicebase.importers.silence import without_turn
 from slicebase.importers.thread import NonTurn, SourceRecord
 
@@ -113,7 +123,7 @@ def _message(record: SourceRecord, kind: str, flag: Flag) -> Content | None:
         return "assistant", marked(parts, error=record.get("isApiErrorMessage") is True)
     parts = marked(parts, hidden=record.get("isMeta") is True)
     if record.get("isCompactSummary") is True:
-        return "system", marked(parts, summary=True)
+        return "system", summary_parts(parts)
     plan = as_name(record.get("planContent"))
     if plan and not any(plan in (part.text or "") for part in parts):
         parts = (*parts, *marked(tuple(text_parts(plan)), hidden=True))

@@ -27,6 +27,7 @@ from slicebase.importers.blocks import (
     marked,
     no_flag,
     parts_of,
+    summary_parts,
     text_parts,
 )
 from slicebase.importers.codex_events import ToldTexts, agents_in, event_content, event_kind, is_silent
@@ -184,7 +185,7 @@ class _Rollout:
         if kind == "event_msg" and isinstance(payload, dict):
             return self._event(payload, time)
         if kind == "compacted" and isinstance(payload, dict):
-            return _as_turn(("system", marked(self._compacted(payload, flag), summary=True)), record, time)
+            return _as_turn(("system", summary_parts(self._compacted(payload, flag))), record, time)
         item = payload if kind == "response_item" and isinstance(payload, dict) else record
         item_kind = as_name(item.get("type"))
         if item_kind in NO_TURNS:

@@ -85,9 +85,9 @@ def file_filters(query: Query, files: Filters, now: int) -> Filters | None:
 # Times
 
 _DAY: Final = 86_400_000
-_AGE: Final = re.compile(r"(\d{1,6})(h|d|w|mo|y)")
+_AGE: Final = r"(\d{1,6})(h|d|w|mo|y)"
 _UNITS: Final = {"h": _DAY // 24, "d": _DAY, "w": 7 * _DAY, "mo": 30 * _DAY, "y": 365 * _DAY}
-_DATE: Final = re.compile(r"(\d{4})(?:[-/](\d\d?)(?:[-/](\d\d?))?)?")
+_DATE: Final = r"(\d{4})(?:[-/](\d\d?)(?:[-/](\d\d?))?)?"
 _EPOCH: Final = date(1970, 1, 1)
 
 
@@ -98,9 +98,9 @@ def _time(given: str, now: int) -> int:
     """
     if given in ("today", "yesterday"):
         return now // _DAY * _DAY - (_DAY if given == "yesterday" else 0)
-    if match := _AGE.fullmatch(given):
+    if match := re.fullmatch(_AGE, given):
         return max(EARLIEST, now - int(match[1]) * _UNITS[match[2]])
-    if match := _DATE.fullmatch(given):
+    if match := re.fullmatch(_DATE, given):
         try:
             first = date(*(int(part or 1) for part in match.groups()))
         except ValueError:

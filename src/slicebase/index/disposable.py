@@ -47,11 +47,12 @@ class DatabaseLayout(NamedTuple):
 class Patience(NamedTuple):
     """How long to wait for others, in seconds: for their transactions, and for their locks."""
 
-    transactions: float = 60  # to build a large index again costs more
+    transactions: float = 60  # to build a large index again costs more; see `hurry`
     locks: float = 5
 
 
 PATIENT: Final = Patience()
+_HURRIED: Final = 2.0  # seconds
 _KEPT_LOCKS: Final = 0.25  # seconds; others may keep a database open for as long as they run
 
 
@@ -157,6 +158,12 @@ class Disposable:
             self._file_connection = self._file.enter_context(self._opened())
         _set_patience(self._file_connection, self._patience)
         return question(self._file_connection)
+
+    def hurry(self) -> None:
+        """Lets a question that adds little wait shortly for other processes: it adds the same to a copy soon enough."""
+        if self._file_connection is not None:
+            longest = self._patience
+            _set_patience(self._file_connection, longest._replace(transactions=min(longest.transactions, _HURRIED)))
 
     def _ask_copy(self, question: Callable[[apsw.Connection], _Answer]) -> _Answer:
         """Asks a copy of the file, or the database in memory that the last question has left."""

@@ -18,7 +18,6 @@ from slicebase.errors import SlicebaseError
 from slicebase.index.disposable import Disposable, reading, writing
 from slicebase.index.schema import FILES_LAYOUT, ReadProgress
 from slicebase.workspace.boundary import cannot_read
-from slicebase.workspace.journal import Journal
 from slicebase.workspace.workspace import Workspace, create_local_folder
 
 if TYPE_CHECKING:  # start-up counts: most libraries have no notes
@@ -38,7 +37,7 @@ class FileIndex:
     ) -> None:
         self._root = workspace.root
         self._library = workspace.library
-        self._journal = Journal(workspace)
+        self._workspace = workspace
         self._cleaning = cleaning
         self.progress = progress
         self.database = Disposable(workspace.files, FILES_LAYOUT)
@@ -87,7 +86,9 @@ class FileIndex:
         return self.database.ask(with_current_files)
 
     def _bring_up_to_date(self, connection: apsw.Connection, at_hand: "AtHand | None") -> None:
-        self._journal.settle_if_free()
+        from slicebase.workspace.journal import Journal  # imported here for a fast start: many have turns only
+
+        Journal(self._workspace).settle_if_free()
         known, notes, cleaned = connection.execute("SELECT listing, notes, cleaned FROM state").get
         current = "\0".join(listing(self._library))
         if known == current and (known or self._is_empty(connection)) and self._notes_are_the_same(notes, cleaned):

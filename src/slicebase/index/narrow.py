@@ -5,6 +5,7 @@ from typing import Any, Final, NamedTuple
 
 from slicebase.context.match import expression
 from slicebase.context.query import Filter, Term
+from slicebase.core.times import LAST_UNDATED
 from slicebase.graph.contents import kind_bits
 
 
@@ -28,11 +29,12 @@ class TurnFilters(NamedTuple):
 
 EVERY_TURN: Final = TurnFilters()
 
-# A result belongs to the tool and the files of its call. Another session may have calls with the same ids.
+# A result belongs to the tool and the files of its call. Another session may have calls with the same ids. CROSS JOIN
+# keeps the order of the tables: SQLite would compare each result with all turns of its session.
 _OF_CALLS: Final = """
 SELECT turn FROM {table} WHERE {matches}
-UNION SELECT answered.turn FROM {table} JOIN answered ON answered.call = {table}.call
-JOIN turn AS made ON made.number = {table}.turn JOIN turn AS result ON result.number = answered.turn
+UNION SELECT answered.turn FROM {table} CROSS JOIN answered ON answered.call = {table}.call
+CROSS JOIN turn AS made ON made.number = {table}.turn CROSS JOIN turn AS result ON result.number = answered.turn
 WHERE {table}.call <> '' AND made.session = result.session AND {matches}
 """
 _PATH: Final = "('/' || lower(path) || '/') GLOB ?"
@@ -48,7 +50,8 @@ def conditions(wanted: TurnFilters) -> tuple[str, list[Any]]:
         values += chosen
     for condition, value in (("time >= ?", wanted.since), ("time < ?", wanted.before)):
         if value is not None:
-            sql.append(f"time <> 0 AND {condition}")  # a turn without a time is neither before nor after another
+            # a turn without a date is neither before nor after another
+            sql.append(f"time NOT BETWEEN 0 AND {LAST_UNDATED} AND {condition}")
             values.append(value)
     for excludes in (False, True):
         for name in dict.fromkeys(each.name for each in wanted.filters if each.excludes == excludes):

@@ -1,6 +1,5 @@
 """The terms of a query as an index knows them, and its words that are similar to one that it does not have."""
 
-import json
 from collections.abc import Collection, Iterator, Sequence
 from math import ceil
 from typing import Final, NamedTuple
@@ -10,6 +9,7 @@ import apsw
 from slicebase.context.identifiers import parts_of_name
 from slicebase.context.query import Term
 from slicebase.context.words import Word
+from slicebase.core.hashing import canonical
 from slicebase.core.short_ids import shared
 from slicebase.index.schema import Tokenizer
 
@@ -73,7 +73,7 @@ def exchanged(connection: apsw.Connection, reader: Tokenizer, word: str) -> Near
 
 def known_words(connection: apsw.Connection, stems: Collection[str]) -> dict[str, int]:
     """Returns those of these stems that the index has, with the numbers of texts that have them."""
-    return dict(connection.execute(_ONE_OF, (json.dumps(sorted(stems)),)))
+    return dict(connection.execute(_ONE_OF, (canonical(sorted(stems)).decode(),)))
 
 
 def swaps(word: str) -> Iterator[str]:

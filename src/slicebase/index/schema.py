@@ -4,7 +4,6 @@ The tables contain nothing that the files, and the notes that they point to, do 
 case, without accents, by their stems, in any script.
 """
 
-import re
 from collections.abc import Callable
 from typing import Final, cast
 
@@ -32,33 +31,23 @@ class Tokenizer:
     def tokens(self, text: str) -> list[Token]:
         """Returns the words of a text: start, end and stem of each."""
         text = simplified(text)  # every character keeps its place
-        found = self._tokenizer(text.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None, include_colocated=False)
+        data = text.encode()
+        found = self._tokenizer(data, apsw.FTS5_TOKENIZE_DOCUMENT, None, include_colocated=False)
         tokens = cast("list[Token]", found)
-        return tokens if text.isascii() else _in_characters(text, tokens)
+        return tokens if text.isascii() else _in_characters(data, tokens)
 
     def stems(self, text: str) -> list[str]:
         """Returns the stems of the words of a text."""
         return [stem for _, _, stem in self.tokens(text)]
 
 
-_NOT_ASCII: Final = re.compile(r"[^\x00-\x7f]")
-
-
-def _in_characters(text: str, tokens: list[Token]) -> list[Token]:
+def _in_characters(data: bytes, tokens: list[Token]) -> list[Token]:
     """Returns the tokens with positions in characters: FTS5 counts in bytes."""
-    longer = [
-        (match.start(), len(match[0].encode("utf-8", "surrogatepass")) - 1) for match in _NOT_ASCII.finditer(text)
-    ]
-    counted, more, at = [], 0, 0  # more: the bytes beyond one of each character so far
+    counted, at, done = [], 0, 0  # at: the characters of the first `done` bytes
     for start, end, stem in tokens:
-        while at < len(longer) and longer[at][0] + more < start:
-            more += longer[at][1]
-            at += 1
-        first = start - more
-        while at < len(longer) and longer[at][0] + more < end:
-            more += longer[at][1]
-            at += 1
-        counted.append((first, end - more, stem))
+        first = at + len(data[done:start].decode())
+        at, done = first + len(data[start:end].decode()), end
+        counted.append((first, at, stem))
     return counted
 
 

@@ -4,6 +4,7 @@ from typing import Any, Final, NamedTuple
 
 import apsw
 
+from slicebase.core.times import LAST_UNDATED
 from slicebase.graph.contents import kind_bits
 from slicebase.index.narrow import TurnFilters, conditions
 
@@ -21,9 +22,10 @@ class SessionFigures(NamedTuple):
     compactions: int
 
 
+_DATED: Final = f"CASE WHEN time NOT BETWEEN 0 AND {LAST_UNDATED} THEN time END"
 # Summaries in a row are one compaction.
 _FIGURES: Final = f"""
-SELECT session.id, count(*), sum(size), min(nullif(time, 0)), max(nullif(time, 0)),
+SELECT session.id, count(*), sum(size), min({_DATED}), max({_DATED}),
 count(nullif(kinds & {_SUMMARY} AND NOT EXISTS (
   SELECT 1 FROM link JOIN turn AS above ON above.number = link.parent
   WHERE link.child = turn.number AND above.kinds & {_SUMMARY}

@@ -4,7 +4,6 @@ An identifier is searched as it is written, whole, then inside longer ones, then
 forms. Quoted text and identifiers inside longer ones are compared with the text itself.
 """
 
-import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, islice
@@ -15,6 +14,7 @@ import apsw
 from slicebase.context.match import (
     Attempt,
     Match,
+    NamePattern,
     TermPattern,
     expression,
     is_compared,
@@ -24,6 +24,7 @@ from slicebase.context.match import (
 )
 from slicebase.context.query import Query, Term
 from slicebase.context.words import ASKING
+from slicebase.core.hashing import canonical
 from slicebase.index.narrow import TurnFilters, conditions
 from slicebase.index.nearby import known_terms
 from slicebase.index.schema import Tokenizer
@@ -137,11 +138,14 @@ class TurnSearch:
 
         With `begins`, these are turns with identifiers that begin with those of the query.
         """
-        compared = [TermPattern(term, match) for term in self._wordless]
+        compared: list[TermPattern | NamePattern] = [TermPattern(term, match) for term in self._wordless]
         whole = match if not begins else Match.WHOLE if match == Match.INSIDE else Match.ANY_CASE
         known = {term: forms for term in self._terms if (forms := named_forms(term, whole))}
         looked_up = dict(islice(known.items(), _MOST_NAMES))
         names = list(looked_up.values())
+        if len(known) > len(looked_up) and not begins:
+            compared.append(NamePattern([forms for term, forms in known.items() if term not in looked_up]))
+            looked_up = known
         compared += [TermPattern(term, match) for term in self._terms if is_compared(term) and term not in looked_up]
         longer = begins and len(names) == 1  # those that are equal are known
         one = "term = ?" if not begins else "term > ? AND term < ?" if longer else "term >= ? AND term < ?"
@@ -150,7 +154,7 @@ class TurnSearch:
         if begins and not (named and all(map(self._has_any, named, bounds))):
             return
         # `+`: the words are searched once, not for each of the names
-        sql = "".join(f" AND +rowid IN ({select})" for select in named)
+        sql = "".join(f" AND +words.rowid IN ({select})" for select in named)
         values = chain.from_iterable(bounds)
         inside = match not in (Match.WHOLE, Match.ANY_CASE)
         condition = _Condition(expression(self._terms, inside=inside), sql, tuple(values))
@@ -219,11 +223,15 @@ class TurnSearch:
             if len(scored) != most:
                 return
 
-    def _selected(self, condition: _Condition) -> tuple[str, tuple[Any, ...]]:
-        """Returns the part of a query that selects the turns, and its values."""
-        passing = f"AND +rowid IN (SELECT number FROM turn WHERE {self._where})" if self._where != "1" else ""
+    def _selected(self, condition: _Condition, joined: str = "") -> tuple[str, tuple[Any, ...]]:
+        """Returns the part of a query that selects the turns, and its values; `joined` is a table of turns.
+
+        The filters look at the turns that have the words: a list of all that pass would take longer to make.
+        """
+        passing = f"AND EXISTS (SELECT 1 FROM turn WHERE number = words.rowid AND {self._where})"
+        all_pass = self._where == "1"
         values = (condition.match, *condition.values, *self._values)
-        return f"FROM words WHERE words MATCH ? {condition.sql} {passing}", values
+        return f"FROM words {joined} WHERE words MATCH ? {condition.sql} {'' if all_pass else passing}", values
 
     def _scored(self, sql: str, values: tuple[Any, ...]) -> list[tuple[int, float]]:
         """Returns turns with their scores. A query is asked once, also if its turns are looked at in two ways."""
@@ -238,7 +246,7 @@ class TurnSearch:
             "SELECT turn.number, turn.id, session.id, turn.time FROM turn"
             " JOIN session ON session.number = turn.session"
             " WHERE turn.number IN (SELECT value FROM json_each(?))",
-            (json.dumps(list(shares)),),
+            (canonical(list(shares)).decode(),),
         ).fetchall()
         for number, turn, session, _ in sorted(rows, key=lambda row: (-shares[row[0]], -row[3], row[1])):
             yield number, turn, session
@@ -248,12 +256,11 @@ class TurnSearch:
     def _numbers(self, condition: _Condition) -> Counter[str]:
         """Returns how many turns match in each session."""
         if self._counted is None:
-            selected, values = self._selected(condition)
+            selected, values = self._selected(condition, "CROSS JOIN turn AS counted ON counted.number = words.rowid")
             rows: Any = self._connection.execute(
                 "SELECT id, found FROM session JOIN ("
-                "SELECT session, count(*) AS found FROM turn"
-                f" WHERE number IN (SELECT rowid {selected}) GROUP BY session"
-                ") ON session = session.number",
+                f"SELECT counted.session AS number, count(*) AS found {selected} GROUP BY counted.session"
+                ") USING (number)",
                 values,
             )
             self._counted = Counter(dict(rows))
@@ -267,7 +274,7 @@ class TurnSearch:
 
     # Comparison
 
-    def _holds(self, number: int, turn: str, compared: Sequence[TermPattern] = ()) -> bool:
+    def _holds(self, number: int, turn: str, compared: Sequence[TermPattern | NamePattern] = ()) -> bool:
         """Returns whether the text of a turn has all of these, and nothing that is unwanted."""
         unwanted = self._unwanted if self._unwanted and self._is_suspect(number) else ()
         if not compared and not unwanted:
@@ -275,6 +282,7 @@ class TurnSearch:
         text = self._text_of(turn)
         return (
             text is not None
+            and all(each.may_be_in(text) for each in compared)  # of a page of names, a text often lacks one only
             and all(each.is_in(text) for each in compared)
             and not any(each.is_in(text) for each in unwanted)
         )

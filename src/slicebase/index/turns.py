@@ -4,7 +4,6 @@ A file at its path that is not an index of this version is replaced by an empty 
 truth is in the index, and is stored in the same transaction as the turns.
 """
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, TypeVar, cast
@@ -15,6 +14,7 @@ from slicebase.context.forms import other_forms, ungrouped
 from slicebase.context.match import ALL_WORDS, Attempt
 from slicebase.context.query import Query, Term
 from slicebase.context.words import Word, for_question, in_characters_and_pairs, simplified
+from slicebase.core.hashing import canonical
 from slicebase.errors import SlicebaseError
 from slicebase.index.disposable import DatabaseLayout, Disposable, OtherDatabaseError, reading, writing
 from slicebase.index.narrow import EVERY_TURN, TurnFilters, conditions
@@ -119,14 +119,14 @@ class TurnIndex:
     def _of_sessions(self, sessions: Iterable[str]) -> list[str]:
         chosen = f"(SELECT number FROM session WHERE id IN {CHOSEN})"
         sql = f"SELECT id FROM turn WHERE session IN {chosen}"
-        return [turn for (turn,) in self._connection.execute(sql, (json.dumps(list(sessions)),))]
+        return [turn for (turn,) in self._connection.execute(sql, (canonical(list(sessions)).decode(),))]
 
     # Purging
 
     def has_any(self, turns: Iterable[str]) -> bool:
         """Returns whether one of these turns is in the index."""
         sql = f"SELECT EXISTS (SELECT 1 FROM turn WHERE id IN {CHOSEN})"
-        return bool(self._connection.execute(sql, (json.dumps(list(turns)),)).get)
+        return bool(self._connection.execute(sql, (canonical(list(turns)).decode(),)).get)
 
     def erase(self, turns: Iterable[str]) -> None:
         """Removes the turns with these ids, and their words from every page of the file and of its log."""
@@ -220,7 +220,7 @@ class TurnIndex:
         """Returns those of these turns that pass the filters."""
         where, values = conditions(wanted)
         sql = f"SELECT id FROM turn WHERE id IN {CHOSEN} AND {where}"
-        return {turn for (turn,) in self._connection.execute(sql, (json.dumps(list(turns)), *values))}
+        return {turn for (turn,) in self._connection.execute(sql, (canonical(list(turns)).decode(), *values))}
 
     def _read(self, text: str) -> list[Word]:
         data, reason = text.encode("utf-8", "replace"), apsw.FTS5_TOKENIZE_QUERY

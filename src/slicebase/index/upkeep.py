@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # keeps start-up fast
     from slicebase.truth.truth import Truth
 
 _EMPTY = "0 0 0"  # the numbers of a mark
+_LITTLE = 2_000  # turns that are added to a copy of the index while another process holds the file
 _Answer = TypeVar("_Answer")
 
 
@@ -44,6 +45,8 @@ def update_turn_index(index: TurnIndex, truth: "Truth") -> None:
         index.restart()
     if purges != read_mark(now).purges:
         index.erase(purged_turns(truth))
+    elif index.mark and read_mark(now).turns - turns <= _LITTLE:
+        index.file.hurry()
     relinked = _children_of_links_after(truth, links)
     if relinked:
         index.remove(relinked)

@@ -8,7 +8,7 @@ import msgspec
 
 from slicebase.context.recall import RecalledPiece
 from slicebase.core.refs import Ref, as_words
-from slicebase.core.times import to_text
+from slicebase.core.times import known_time, to_text
 from slicebase.errors import SlicebaseError, Where
 from slicebase.files.body.overflow import parts_of, whole_of
 from slicebase.files.body.repeated import in_precedence, is_read_with
@@ -180,7 +180,7 @@ class Recall(NamedTuple):
         text = truth.readable_text_of(record)
         if text is None:
             raise SlicebaseError("purged", f"the content of {ref} was purged")
-        label = f"{as_words(record.role)} · {record.time} · session {as_words(record.session)}"
+        label = f"{as_words(record.role)} · {known_time(record.time) or 'undated'} · session {as_words(record.session)}"
         yield RecalledPiece(str(ref), label, text)
 
 

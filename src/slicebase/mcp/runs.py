@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import msgspec
 from msgspec import Meta, field
+from msgspec.structs import asdict
 
 from slicebase.errors import SlicebaseError
 from slicebase.mcp.calls import Arguments, PageNumber, Result, ToolCall, ToolOutput, more_pages, page_of, quoted
@@ -13,7 +14,7 @@ from slicebase.runs.event import EventDraft
 from slicebase.runs.gate import DEFAULT_THRESHOLDS, is_due
 
 if TYPE_CHECKING:
-    from slicebase.truth.runs import Logged
+    from slicebase.truth.run_writer import Logged
     from slicebase.verbs.evidence import Cite
 
 
@@ -133,6 +134,8 @@ def _status(call: ToolCall, given: RunArguments) -> ToolOutput:
     )
     claims = ", ".join(f"{count} {name}" for name, count in found.claims.items())
     lines = [f"objective: {found.objective}", f"claims: {claims}"]
+    lines += [f"warning: {each}" for each in found.near_limits]
+    lines += [f"{len(places)} {name.replace('_', ' ')}" for name, places in asdict(found.incidents).items() if places]
     lines += [f"open question: {question}" for question in found.open_questions]
     lines += [f"open failure: {each.get('failure_id')} {each.get('why')}" for each in found.open_failures]
     lines += [f"interrupted: step {number}, which nobody holds any more" for number in found.interrupted_steps]
@@ -188,8 +191,18 @@ def _logged(logged: "Logged") -> ToolOutput:
     tally = logged.tally
     due = is_due(tally.counted, tally.steps, DEFAULT_THRESHOLDS)
     result = RunResult(
-        tally.run_id, logged.first, logged.last, logged.ref or None, logged.snapshots, due, tally.stopped
+        tally.run_id,
+        logged.first,
+        logged.last,
+        logged.ref or None,
+        logged.snapshots,
+        due,
+        tally.stopped,
+        {"warnings": logged.warnings} if logged.warnings else None,
     )
     named = [logged.ref] if logged.ref else []
     parts = [*named, f"run:{tally.run_id} events {logged.first} to {logged.last}", *logged.snapshots]
-    return ToolOutput(result, ", ".join(parts) + ("; compaction is due" if due else ""))
+    said = ", ".join(parts) + ("; compaction is due" if due else "")
+    return ToolOutput(
+        result, quoted([f"warning: {each}" for each in logged.warnings], said) if logged.warnings else said
+    )

@@ -5,9 +5,8 @@ are no problems: cited text was purged since, for example. Every check accepts a
 
 Items that are equal to those of the previous snapshot are not checked again: that snapshot passed, its text is the one
 that was stored then, and the ledger only grows. So the work depends on what is new, not on everything that a run has
-ever claimed. Types are checked where the bytes of an item are made, once in each process (runs/parts.py).
-
-The messages are stored in snapshots.
+ever claimed. Types are checked where the bytes of an item are made, once in each process (runs/parts.py). The messages
+are stored in snapshots.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
@@ -23,7 +22,8 @@ from slicebase.core.times import from_text
 from slicebase.errors import SlicebaseError
 from slicebase.runs.event import TERMINAL, Event, LogHead, check_chain
 from slicebase.runs.evidence import Evidence, is_sound
-from slicebase.runs.manifests import ManifestsLogged, differences
+from slicebase.runs.guards import guards_of
+from slicebase.runs.manifests import BoundSteps, ManifestsLogged, differences, no_steps, steps_without_manifest
 from slicebase.runs.parts import StateParts
 from slicebase.runs.records import NO_STATE, CheckResult, Pointer, RunStarted, Snapshot
 from slicebase.runs.state import ITEMS, Json
@@ -59,13 +59,15 @@ class Inputs(NamedTuple):
     parts: StateParts | None = None  # the bytes of the state of the previous snapshot, where they are known
     new: Mapping[str, list[dict[str, Json]]] = MappingProxyType({})  # by type, what `check` finds to differ from it
     own_parts: StateParts | None = None  # those of the snapshot that is checked, if all values have their types
+    bound_before: BoundSteps = no_steps
 
 
 def check(snapshot: Mapping[str, Json], inputs: Inputs, parts: StateParts | None = None) -> tuple[CheckResult, ...]:
     """Returns the result of every check, in the order of the table. `parts` are those of the state, if it has any."""
     new = {kind: _new_items(snapshot, inputs, kind) for kind in ITEMS}
     inputs = inputs._replace(new=new, own_parts=parts)
-    return tuple(_result(name, problems(snapshot, inputs)) for name, problems in CHECKS.items())
+    checks = {**CHECKS, **_WITH_MANIFESTS} if guards_of(inputs.started.done_definition).require_manifest else CHECKS
+    return tuple(_result(name, problems(snapshot, inputs)) for name, problems in checks.items())
 
 
 def _result(name: str, problems: Iterable[str | Remark]) -> CheckResult:
@@ -196,6 +198,11 @@ def _manifests_known(snapshot: Mapping[str, Json], inputs: Inputs) -> Problems:
             yield Remark(f"event {event.seq}: the manifest {name} was purged")
         elif differing := ", ".join(differences(event.payload, known)):
             yield f"event {event.seq}: the manifest {name} says something else about {differing}"
+
+
+def _manifests_bound(snapshot: Mapping[str, Json], inputs: Inputs) -> Problems:
+    unbound = steps_without_manifest(inputs.events, inputs.bound_before)
+    yield from (f"step {step} has an action, and no manifest is bound to it" for step in unbound)
 
 
 def _statements_present(snapshot: Mapping[str, Json], inputs: Inputs) -> Problems:
@@ -340,6 +347,7 @@ CHECKS: Mapping[str, Check] = {
     "manifests_known": _manifests_known,
     "statements_present": _statements_present,
 }
+_WITH_MANIFESTS: Mapping[str, Check] = {"manifests_bound": _manifests_bound}  # where the terms of a run ask for it
 
 
 # Reading values of any shape

@@ -19,6 +19,7 @@ from slicebase.errors import SlicebaseError
 from slicebase.runs.checks import Inputs, QuoteCondition, check
 from slicebase.runs.event import STEP_BEGUN, STEP_ENDED, TERMINAL, TYPES, VERBOSE, Event, EventDraft, LogHead, append
 from slicebase.runs.evidence import Evidence
+from slicebase.runs.guards import GUARDS, LOOP_ALLOWED, read_guards
 from slicebase.runs.manifests import ManifestsLogged
 from slicebase.runs.parts import StateParts
 from slicebase.runs.records import (
@@ -302,6 +303,7 @@ def check_terms(payload: Mapping[str, Json]) -> RunStarted:
             "bad-run", "the provenance mode is empty", hint=f"the usual one is {DEFAULT_PROVENANCE_MODE}"
         )
     budgets_of(started.done_definition)
+    read_guards(started.done_definition)
     refused = _refused_terms(payload)
     if refused is not None:
         raise SlicebaseError("bad-run", f"the gate would refuse these terms: {refused.name}: {refused.message}")
@@ -322,10 +324,10 @@ def _refused_terms(payload: Mapping[str, Json]) -> CheckResult | None:
 
 
 def _says_nothing(done: DoneDefinition) -> bool:
-    """Returns whether nothing can be seen in a definition of done. Budgets say when to stop, not what is done."""
+    """Returns whether nothing can be seen in a definition of done. Budgets and guards do not say what is done."""
     if not isinstance(done, dict):
         return is_blank(done)
-    return not any(_says(done[name]) for name in done if name != "budgets" and not is_blank(name))
+    return not any(_says(done[name]) for name in done if name not in ("budgets", GUARDS) and not is_blank(name))
 
 
 def _says(value: Json) -> bool:
@@ -338,6 +340,7 @@ def _says(value: Json) -> bool:
 _WRITTEN_BY = {
     **dict.fromkeys((STEP_BEGUN, STEP_ENDED), "`runs.step` and `runs.begin_step` write it"),
     "INHERITED": "`tt run fork` writes it",
+    LOOP_ALLOWED: "`tt run allow-loop` writes it",
 }
 
 

@@ -47,7 +47,7 @@ def place_after(before: ItemPlace | None, event: Event, count: int) -> ItemPlace
         if event.payload.get("status") == "closed":
             return before._replace(stated=0) if before else None
         return before if before and before.stated else _stated(before, event, count)
-    if before and is_status_only(event):
+    if before and event.type in ITEMS and is_status_only(event):
         return before._replace(changed=event.seq) if "status" in event.payload else before
     return _stated(before, event, count)
 

@@ -1,18 +1,19 @@
 """What the log of a run says about manifests and sources: the events, and whether a manifest agrees (ruling 54)."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from itertools import zip_longest
 
 from msgspec.structs import asdict, replace
 
 from slicebase.core.hashing import canonical
-from slicebase.runs.event import MAX_PAYLOAD, EventDraft
+from slicebase.runs.event import MAX_PAYLOAD, Event, EventDraft
 from slicebase.runs.records import ManifestLogged, SourceLogged, StateInherited
 from slicebase.runs.state import Json
 from slicebase.runs.values import each_of
 
 # What a log says about each manifest that is known; None for one that was purged.
 ManifestsLogged = Mapping[str, ManifestLogged | None]
+BoundSteps = Callable[[Set[int]], Set[int]]  # returns which of these steps have manifests in the log before
 _DEFAULTS = ManifestLogged(manifest_id="")
 
 
@@ -37,6 +38,28 @@ def _is_mistyped(found: Json, expected: object) -> bool:
     if isinstance(expected, dict):
         return not isinstance(found, dict) or not all(type(number) is int for number in found.values())
     return isinstance(expected, int) and type(found) is not int
+
+
+def no_steps(steps: Set[int]) -> Set[int]:
+    """Knows no manifests before these events."""
+    return frozenset()
+
+
+def steps_without_manifest(events: Iterable[Event], bound_before: BoundSteps = no_steps) -> list[int]:
+    """Returns the steps that have an action in these events, and no manifest in them or before.
+
+    An action without content is none: a step that is ended logs what it did not. The log before is asked only about
+    steps that would fail.
+    """
+    acted, bound = dict[int, None](), set[int]()
+    for event in events:
+        if event.step is not None and event.type == "MANIFEST":
+            bound.add(event.step)
+        elif event.step is not None and event.type == "ACT_DONE" and event.payload:
+            acted[event.step] = None
+    unbound = acted.keys() - bound
+    before = bound_before(unbound) if unbound else frozenset()
+    return [step for step in acted if step in unbound and step not in before]
 
 
 # The events

@@ -13,6 +13,8 @@ QuestionStatus = Literal["open", "closed"]
 CheckStatus = Literal["PASS", "FAIL"]
 FailureAction = Literal["NONE", "RETRY", "SYSTEM_ERROR"]
 StopReason = Literal["OBJECTIVE_ACHIEVED", "BUDGET_EXCEEDED", "NO_EVIDENCE", "HUMAN_REQUESTED", "SYSTEM_ERROR"]
+StepAt = Literal["prompt", "call"]  # what a step of a conversation is
+LoopKind = Literal["repeat", "alternate"]
 DoneDefinition = str | dict[str, Any]
 
 DEFAULT_PROVENANCE_MODE = "audit_only"
@@ -57,6 +59,7 @@ class Claim(Record, frozen=True):
     evidence_refs: tuple[Pointer, ...]
     since: int
     changed: int
+    kind: str | UnsetType = UNSET  # of what a transcript says: instruction, decision, finding … (ruling 55)
 
 
 class Conflict(Record, frozen=True):
@@ -189,6 +192,7 @@ class ClaimLogged(Record, frozen=True):
     statement: str
     status: ClaimStatus = "candidate"
     evidence_refs: tuple[Pointer, ...] = ()
+    kind: str | UnsetType = UNSET
     made_from: MadeFrom | UnsetType = UNSET
 
 
@@ -203,6 +207,7 @@ class ConflictLogged(Record, frozen=True):
 class QuestionLogged(Record, frozen=True):
     question: str
     status: QuestionStatus = "open"
+    made_from: MadeFrom | UnsetType = UNSET
 
 
 class FailureLogged(Record, frozen=True):
@@ -240,6 +245,22 @@ class ManifestLogged(Record, frozen=True):
     filters: tuple[str, ...] = ()
     source_ids: tuple[str, ...] = ()
     chunk_ids: tuple[str, ...] = ()
+
+
+class LoopLogged(Record, frozen=True):
+    """A loop that the guard has found: the numbers of the events of each call and its outcome."""
+
+    kind: LoopKind
+    times: int
+    cycles: tuple[tuple[int, int], ...]
+
+
+class LoopAllowed(Record, frozen=True):
+    """Until when loops are allowed, and why: up to a step, up to a time, or up to the one that comes first."""
+
+    reason: str
+    until_step: int | None = None
+    until: str | None = None
 
 
 class SnapshotLogged(Record, frozen=True):

@@ -9,6 +9,7 @@ import msgspec
 from slicebase.runs.event import TYPES, Event, EventDraft
 from slicebase.runs.evidence import Evidence
 from slicebase.runs.records import Snapshot
+from slicebase.runs.report import RunReport
 from slicebase.runs.status import RunStatus
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -18,6 +19,7 @@ _RECORDS: Mapping[str, type] = {
     "evidence": Evidence,
     "snapshot": Snapshot,
     "run-status": RunStatus,
+    "run-report": RunReport,
 }
 
 

@@ -151,7 +151,7 @@ ITEMS: Mapping[str, ItemKind] = {
     "CLAIM": ItemKind(
         "claims",
         "claim_id",
-        ("claim_id", "status", "statement", "evidence_refs"),
+        ("claim_id", "status", "statement", "evidence_refs", "kind"),
         {"status": "candidate", "evidence_refs": []},
         ("evidence_refs",),
     ),
@@ -306,11 +306,15 @@ _APPLY: Mapping[str, Callable[[_Fold, Event], None]] = {
 }
 
 
-_KEYS: Mapping[str, Callable[[Event], ItemKey]] = {**dict.fromkeys(ITEMS, _item_key), "QUESTION": _question_key}
+_KEYS: Mapping[str, Callable[[Event], ItemKey]] = {
+    **dict.fromkeys(ITEMS, _item_key),
+    "QUESTION": _question_key,
+    "LOOP_ALLOWED": lambda event: "",  # a run has one, of which the last counts; it is no part of the state
+}
 
 
 def key_of(event: Event) -> ItemKey | None:
-    """Returns the key under which the state keeps the item or question of an event, or None for other events."""
+    """Returns the key under which the item or question of an event is kept, or None for other events."""
     key = _KEYS.get(event.type)
     return key(event) if key else None
 

@@ -1,14 +1,26 @@
 """The status of a run: its tally, the metrics for tuning the thresholds, and the report of `tt run status`."""
 
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from typing import Any, NamedTuple
 
 from slicebase.core.hashing import digest_of
 from slicebase.runs.event import STEP_BEGUN, STEP_ENDED, TERMINAL, TYPES, WATCHED, Event, LogHead
-from slicebase.runs.gate import Spent, Thresholds, budgets_of, is_due, seconds_between, spent, with_cost, with_inherited
-from slicebase.runs.records import Budgets, DoneDefinition, Inherited, Record, RunStarted, Spending
+from slicebase.runs.gate import (
+    DEFAULT_THRESHOLDS,
+    Spent,
+    Thresholds,
+    budgets_of,
+    is_due,
+    seconds_between,
+    spent,
+    with_cost,
+    with_inherited,
+)
+from slicebase.runs.guards import Guards, guards_of, loop_logged, near_limits
+from slicebase.runs.loops import BOOKKEEPING, loops
+from slicebase.runs.records import Budgets, DoneDefinition, Inherited, LoopLogged, Record, RunStarted, Spending
 from slicebase.runs.state import RunState, chunks_cited_by, fold
 
 # The tally: updated with every event, so that appending does not need to read the log
@@ -142,16 +154,31 @@ def step_after(step: StepTally | None, event: Event) -> StepTally | None:
 
 # Metrics that justify other thresholds ("Tuning metric"): loops, repeated failures, stalls, forgotten constraints, cost
 
-# Keys of a payload that are not part of what was done or observed.
-_BOOKKEEPING = frozenset({"ref", "made_from", "cost"})
+
+class Forgotten(Record, frozen=True):
+    """An action that a constraint forbids, by the numbers of both events; one of the done definition has no claim."""
+
+    claim_id: str | None
+    stated: int
+    action: int
+    statement: str
+
+
+class Incidents(Record, frozen=True):
+    """What went wrong in a run, and where: by the numbers of events."""
+
+    loops: tuple[LoopLogged, ...] = ()
+    stalls: tuple[int, ...] = ()
+    forgotten_constraints: tuple[Forgotten, ...] = ()
 
 
 class Metrics(Record, frozen=True):
     """The metrics of a run.
 
-    A cycle is an action with its observation; it is repeated if an earlier cycle is equal, word for word. A failure is
-    repeated if an earlier one has the same category and place. A stall is a compaction with counted events before it,
-    but without a newly cited chunk.
+    A cycle is an action with its observation; it is repeated if an earlier cycle is equal, word for word. A loop is
+    what the loop guard finds. A failure is repeated if an earlier one has the same category and place. A stall is a
+    compaction with counted events before it, but without a newly cited chunk, or as many counted events as make a
+    compaction due. A forgotten constraint is an action that is forbidden by what was recorded before.
     """
 
     events: int
@@ -161,9 +188,11 @@ class Metrics(Record, frozen=True):
     cycles: int
     repeated_cycles: int
     loop_rate: float
+    loops: int
     failures: int
     repeated_failures: int
     no_evidence_stalls: int
+    forgotten_constraints: int
     refused_changes: int
     verified_claims: int
     seconds: float
@@ -172,9 +201,24 @@ class Metrics(Record, frozen=True):
     cost_per_verified_claim: float | None
 
 
-def measure(log: Iterable[Event]) -> Metrics:
+def incidents_of(
+    events: Sequence[Event], forgotten: tuple[Forgotten, ...] = (), counted: int = DEFAULT_THRESHOLDS.counted_events
+) -> Incidents:
+    """Returns what went wrong in a complete log; `counted` is how many counted events without a citation are a stall.
+
+    Loops are found whether the guard was on or not.
+    """
+    return Incidents(
+        loops=tuple(map(loop_logged, loops(events))),
+        stalls=tuple(_stalls(events, counted)),
+        forgotten_constraints=forgotten,
+    )
+
+
+def measure(log: Iterable[Event], incidents: Incidents | None = None) -> Metrics:
     """Returns the metrics of a complete log."""
     events = list(log)
+    places = incidents or incidents_of(events)
     used = spent(events)
     cycles = _cycles(events)
     failures = [(event.payload.get("category"), event.payload.get("where")) for event in events if _is_failure(event)]
@@ -188,9 +232,11 @@ def measure(log: Iterable[Event]) -> Metrics:
         cycles=len(cycles),
         repeated_cycles=repeated,
         loop_rate=round(repeated / len(cycles), 6) if cycles else 0.0,
+        loops=len(places.loops),
         failures=len(failures),
         repeated_failures=len(failures) - len({digest_of(failure) for failure in failures}),
-        no_evidence_stalls=_stalls(events),
+        no_evidence_stalls=len(places.stalls),
+        forgotten_constraints=len(places.forgotten_constraints),
         refused_changes=sum(event.type == "REFUSED" for event in events),
         verified_claims=verified,
         seconds=used.seconds,
@@ -213,26 +259,31 @@ def _cycles(events: Iterable[Event]) -> list[tuple[str, str]]:
 
 
 def _content(payload: Mapping[str, Any]) -> str:
-    return digest_of({name: value for name, value in payload.items() if name not in _BOOKKEEPING})
+    return digest_of({name: value for name, value in payload.items() if name not in BOOKKEEPING})
 
 
 def _is_failure(event: Event) -> bool:
     return event.type == "FAILURE" and "where" in event.payload and event.payload.get("status") != "resolved"
 
 
-def _stalls(events: Iterable[Event]) -> int:
-    stalls = counted = 0
+def _stalls(events: Iterable[Event], limit: int) -> Iterator[int]:
+    """Yields the events with which a stall is complete: a compaction, or the last of so many counted events."""
+    counted = idle = 0  # since the last compaction, and since the last citation or stall, too
     cited: set[str] = set()
-    found = False
+    found = False  # a citation or a stall since the last compaction
     for event in events:
-        counted += event.type in TERMINAL
+        counted, idle = counted + (event.type in TERMINAL), idle + (event.type in TERMINAL)
         chunks = set(chunks_cited_by(event))
-        found = found or bool(chunks - cited)
+        if chunks - cited:
+            found, idle = True, 0
         cited |= chunks
         if event.type == "SNAPSHOT":
-            stalls += counted > 0 and not found
-            counted, found = 0, False
-    return stalls
+            if counted and not found:
+                yield event.seq
+            counted, idle, found = 0, 0, False
+        elif idle >= limit:
+            yield event.seq
+            found, idle = True, 0
 
 
 def _per(amount: float, claims: int) -> float | None:
@@ -278,9 +329,12 @@ class RunStatus(Record, frozen=True):
     open_failures: tuple[dict[str, Any], ...]
     coverage: Coverage
     budgets: Budgets
+    guards: Guards
+    near_limits: tuple[str, ...]  # budgets that are nearly spent, in words
     spent: Spending  # of the budgets, with what was inherited
     inherited: Inherited | None  # what the run that this one continues had spent
     interrupted_steps: tuple[int, ...]  # that nobody holds any more, and that have not ended
+    incidents: Incidents
     metrics: Metrics
 
     def __repr__(self) -> str:
@@ -293,11 +347,13 @@ def status_of(
     terms: RunStarted,
     state: RunState,
     metrics: Metrics,
+    incidents: Incidents,
     thresholds: Thresholds,
     interrupted: tuple[int, ...] = (),
 ) -> RunStatus:
     """Returns the status of a run."""
     total = with_inherited(tally.spent, terms)
+    budgets, guards = budgets_of(terms.done_definition), guards_of(terms.done_definition)
     counts = dict.fromkeys(("verified", "candidate", "retracted"), 0)
     for claim in state.claims.values():
         counts[str(claim.get("status"))] = counts.get(str(claim.get("status")), 0) + 1
@@ -326,10 +382,13 @@ def status_of(
             chunks_seen=len(state.chunks_seen),
             chunks_cited=len(state.chunks_cited),
         ),
-        budgets=budgets_of(terms.done_definition),
+        budgets=budgets,
+        guards=guards,
+        near_limits=tuple(near_limits(budgets, total, guards.soft).values()),
         spent=Spending(steps=total.steps, seconds=total.seconds, cost=total.cost),
         inherited=terms.inherited or None,
         interrupted_steps=interrupted,
+        incidents=incidents,
         metrics=metrics,
     )
 

@@ -91,6 +91,11 @@ class StoredItems:
         """Returns whether the run has this item."""
         return self._table.find(self._run_id, (type_, key_digest(key))) is not None
 
+    def event(self, type_: str, key: ItemKey) -> Event | None:
+        """Returns the last event that states this item, or None if the run does not have it."""
+        place = self._table.find(self._run_id, (type_, key_digest(key)))
+        return self._read(place.stated) if place and place.stated else None
+
     def state(self, type_: str, key: ItemKey | None) -> RunState:
         """Returns a state that has only this item, or nothing if the run does not have it."""
         place = None if key is None else self._table.find(self._run_id, (type_, key_digest(key)))

@@ -1,10 +1,11 @@
 """The ids of what is stored: completes short ones, and knows the neighbours that limit how short one is (ruling 53)."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final, NamedTuple
 
 import apsw
 
+from slicebase.core.hashing import canonical
 from slicebase.core.ids import is_uuid, uuid_of
 from slicebase.core.refs import Ref, parse, prefixed
 from slicebase.core.short_ids import the_only
@@ -111,14 +112,20 @@ class StoredNames:
         names = [column.text(found).removeprefix(ref.id.removesuffix(ref.name)) for (found,) in rows]
         return [Ref(ref.kind, name) for name in names if name.startswith(ref.name)]
 
-    def beside(self, kind: str, name: str) -> tuple[str | None, str | None]:
-        """Returns the ids before and after an id in the order of text, if there are any."""
+    def beside(self, kind: str, names: Collection[str]) -> dict[str, tuple[str | None, str | None]]:
+        """Returns the ids before and after each of these ids in the order of text, if there are any.
+
+        An id that nothing has is left out.
+        """
         column = _COLUMNS[kind]
-        last = name + "#" + _LAST if kind == "session" else _stored(kind, name)  # its subagents are no other sessions
-        query = f"""SELECT (SELECT max({column.name}) FROM {column.table} WHERE {column.name} < ?1),
-            (SELECT min({column.name}) FROM {column.table} WHERE {column.name} > ?2)"""
-        before, after = next(self._connection.execute(query, (_stored(kind, name), last)))
-        return tuple(None if each is None else column.text(each) for each in (before, after))  # type: ignore[return-value]
+        first = "unhex(value, '-')" if kind == "turn" else "value"
+        last = f"value || '#{_LAST}'" if kind == "session" else first  # its subagents are no other sessions
+        ids = f"SELECT {{}}({column.name}) FROM {column.table} WHERE {column.name}"
+        query = f"""SELECT value, ({ids.format("max")} < {first}), ({ids.format("min")} > {last})
+            FROM json_each(?) WHERE EXISTS ({ids.format("")} = {first})"""
+        rows: Any = self._connection.execute(query, (canonical(sorted(names)).decode(),))
+        text = column.text
+        return {name: (before and text(before), after and text(after)) for name, before, after in rows}
 
 
 def _without_subagents(found: list[Ref]) -> list[Ref]:

@@ -1,65 +1,33 @@
-"""Runs: the functions that write and read them. Each reads, calls the pure functions, and writes in one transaction.
+"""Runs: the functions that write and read them. Each reads, calls the pure functions, and writes in one transaction."""
 
-The event that stops a run (a gate that refuses, or an exceeded budget) is stored first, and then raised as an error.
-"""
-
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from functools import partial
+from itertools import takewhile
 from types import MappingProxyType
-from typing import NamedTuple
 
-from slicebase.core.hashing import LARGEST_INTEGER, digest
+from slicebase.core.hashing import digest
 from slicebase.core.times import to_text
 from slicebase.errors import SlicebaseError
 from slicebase.runs.checks import Inputs, QuoteCondition
-from slicebase.runs.event import Event, EventDraft, move_to_blobs
+from slicebase.runs.event import MAX_PAYLOAD, ChainLink, Event, EventDraft
 from slicebase.runs.evidence import Evidence, Lookup, resolve
 from slicebase.runs.forks import fork, inheritance
-from slicebase.runs.gate import (
-    UNLIMITED,
-    Thresholds,
-    admit,
-    budgets_of,
-    check_before_logging,
-    check_id,
-    check_terms,
-    compact,
-    exceeded,
-    is_due,
-    start,
-    state_of,
-    stopped,
-    with_inherited,
-)
+from slicebase.runs.gate import Thresholds, check_before_logging, check_id, check_terms, start, state_of
+from slicebase.runs.guards import LOOP_ALLOWED
 from slicebase.runs.items import Items
+from slicebase.runs.loops import WINDOW, LoopGuard
 from slicebase.runs.manifests import ManifestsLogged
-from slicebase.runs.records import RunStarted, StopReason
-from slicebase.runs.state import ITEMS, RunState
+from slicebase.runs.records import LoopAllowed, RunStarted, StopReason
+from slicebase.runs.snapshot import from_bytes, to_bytes
+from slicebase.runs.state import ITEMS, Json, RunState
 from slicebase.runs.status import RunEntry, RunTally
 from slicebase.truth.items import StoredItems
 from slicebase.truth.ledger import Ledger
-from slicebase.truth.run_log import Appender, RunLog, owner, run_closed
+from slicebase.truth.run_log import RunLog, owner, run_closed
+from slicebase.truth.run_writer import Logged, RunWriter
 from slicebase.truth.snapshots import Snapshots, StoredSnapshot
 
-FARTHEST_STEP = LARGEST_INTEGER // 2  # that an agent may name; as many numbers are left for the steps that follow
 NO_BLOBS: Mapping[str, bytes] = MappingProxyType({})
-
-
-class Logged(NamedTuple):
-    """What a call wrote: the numbers of its first and last event, its snapshots, and the tally of the run after it."""
-
-    first: int
-    last: int
-    snapshots: tuple[str, ...]
-    tally: RunTally
-    id: str = ""  # of the claim, conflict or failure that was logged
-    ref: str = ""  # the reference of the claim that was logged; conflicts and failures have none
-    redacted: Mapping[str, int] = {}  # secrets that were replaced, by rule
-    interrupted_steps: tuple[int, ...] = ()  # that were closed as failures, since nobody held them any more
-
-    def __repr__(self) -> str:
-        named = f", id={self.id!r}" if self.id else ""
-        return f"Logged(run={self.tally.run_id!r}, first={self.first}, last={self.last}{named})"
 
 
 class StoredRuns:
@@ -73,6 +41,8 @@ class StoredRuns:
         self.look_up: Callable[[Evidence], Lookup] | None = None  # finds the text that evidence cites, as it is now
         self._latest: StoredSnapshot | None = None  # the last snapshot that was read
         self._acts = 0  # how many acts the database had then: a purge, also by another process, may have changed it
+        # The guard of the last written run, the hash of its end, and how many acts the database had then
+        self._loops: tuple[str | None, int, LoopGuard] | None = None
 
     # Writing
 
@@ -88,9 +58,7 @@ class StoredRuns:
         with self.log.writing():  # so that no purge comes between what is read and what is written
             tally, latest = self.log.tally(run_id), self.latest(run_id)
             if latest is None:
-                raise SlicebaseError(
-                    "no-snapshot", f"run:{run_id} has no snapshot that passed", hint="`tt run compact` takes one"
-                )
+                raise _no_snapshot(run_id)
             inherited = inheritance(run_id, tally.seq, tally.spent, self.log.started(run_id))
             return self.begin(new_run_id, fork(new_run_id, latest.snapshot, inherited), now)
 
@@ -163,6 +131,44 @@ class StoredRuns:
         ref = f"claim:{run_id}/{name}" if name and draft.type == "CLAIM" else ""
         return writer.outcome()._replace(id=name, ref=ref)
 
+    # The loop guard: it is continued where this process wrote last, and else begins with the last events of the run
+
+    def take_loop_guard(self, tally: RunTally) -> LoopGuard | None:
+        """Returns the guard that has seen the run up to here, with no purge since.
+
+        It is kept again only after its transaction: one that is rolled back leaves nothing behind.
+        """
+        known, self._loops = self._loops, None
+        return known[2] if known and known[:2] == (tally.hash, self.log.acts()) else None
+
+    def keep_loop_guard(self, tally: RunTally, acts: int, guard: LoopGuard) -> None:
+        """Keeps the guard for the next transaction, if nobody else writes to the run before."""
+        self._loops = tally.hash, acts, guard
+
+    def read_loop_guard(self, run_id: str, before: int) -> LoopGuard:
+        """Returns a guard that has seen the last events before the one with this number."""
+        guard = LoopGuard(partial(self._content, run_id))
+        for stored in self.log.events(run_id, after=before - WINDOW):
+            if stored.link.seq < before and stored.payload is not None:  # a purge leaves nothing to compare
+                guard.add(stored.event)
+        return guard
+
+    def _content(self, run_id: str, name: str) -> str | None:
+        """Returns the text of content outside an event, if it is there and not too long to be compared each time."""
+        found = self.ledger.texts.get(owner(run_id), name)
+        data = found.data if found else None
+        return data.decode(errors="replace") if data is not None and len(data) <= MAX_PAYLOAD else None
+
+    def allow_loops(self, run_id: str, reason: str, steps: int | None, until: int | None, now: int) -> Logged:
+        """Allows loops in a run for so many further steps, or until a time."""
+        with self.log.appending(run_id) as appender:
+            last = self.log.last_step(run_id) + steps if steps is not None else None
+            allowed = LoopAllowed(reason=reason, until_step=last, until=None if until is None else to_text(until))
+            writer = RunWriter(self, appender, to_text(now))
+            writer.add_own(EventDraft.of(LOOP_ALLOWED, allowed))
+            writer.sign()
+        return writer.outcome()
+
     def items(self, run_id: str) -> StoredItems:
         """Returns the items of a run, to be read one by one."""
         return StoredItems(self.log.items, run_id, partial(self.log.event, run_id))
@@ -222,6 +228,17 @@ class StoredRuns:
         """Returns the last snapshot of a run that passed, or None."""
         return self._previous(self.log.tally(run_id))
 
+    def snapshot(self, run_id: str, sequence: int | None = None) -> dict[str, Json]:
+        """Returns a snapshot by its id, or by its run and number (by default, the last that passed)."""
+        if run_id.startswith("sn_"):
+            return self.snapshots.find(run_id).snapshot
+        if sequence is not None:
+            return self.snapshots.get(run_id, sequence).snapshot
+        latest = self.latest(run_id)
+        if latest is None:
+            raise _no_snapshot(run_id)
+        return from_bytes(to_bytes(latest.snapshot))  # a copy: what passed stays as it is, whatever the caller does
+
     def later(self, snapshot_id: str) -> str | None:
         """Returns the id of the last snapshot that passed in the run of this snapshot, if it is later than this one."""
         place = self.snapshots.place_of(snapshot_id)
@@ -244,7 +261,19 @@ class StoredRuns:
             manifests=self.manifests,
             condition=self._condition,
             parts=previous.parts if previous else None,
+            bound_before=partial(self.bound_steps, tally.run_id, tally.compacted),
         )
+
+    def bound_steps(self, run_id: str, last: int, wanted: Set[int]) -> set[int]:
+        """Returns which of these steps have manifests up to an event. It is read backwards: most are near."""
+        found, size = set[int](), WINDOW
+        while last > 0 and not wanted <= found:
+            first = max(0, last - size)
+            links = (stored.link for stored in self.log.events(run_id, after=first))
+            until = takewhile(partial(_is_up_to, last), links)
+            found |= {link.step for link in until if link.type == "MANIFEST" and link.step is not None}
+            last, size = first, size * 2
+        return found & wanted
 
     def _stored_condition(self, record: Evidence) -> QuoteCondition:
         """Returns what has become of the stored quote."""
@@ -282,118 +311,9 @@ _CONDITIONS: Mapping[str, QuoteCondition] = {
 }
 
 
-class RunWriter:
-    """Writes events to the log of one run in one transaction, with the compactions and the stop that they cause."""
+def _is_up_to(last: int, link: ChainLink) -> bool:
+    return link.seq <= last
 
-    def __init__(self, runs: StoredRuns, appender: Appender, now: str, thresholds: Thresholds | None = None) -> None:
-        self._runs = runs
-        self._appender = appender
-        self._now = now
-        self._thresholds = thresholds
-        self._first = appender.tally.seq + 1
-        self._started = runs.log.started(appender.tally.run_id)
-        self._budgets = budgets_of(self._started.done_definition)
-        self._acts = runs.log.acts()
-        self._compacted: StoredSnapshot | None = None  # the last snapshot of this transaction that passed
-        self._snapshots: list[str] = []
-        self._stop: SlicebaseError | None = None
-        self._last: int | None = None  # the last event before the signature
 
-    def sign(self) -> None:
-        """Appends who wrote these events, if they are to be signed."""
-        self._last = self._appender.tally.seq
-        self._appender.sign(self._first, self._now)
-
-    def add(self, draft: EventDraft) -> None:
-        """Appends an event of an agent. Then stops the run if a budget is exceeded, or compacts it if that is due."""
-        if draft.step is not None and draft.step > FARTHEST_STEP:
-            self._check_step(draft.step)
-        self.add_own(admit(draft, self._started))
-
-    def add_own(self, draft: EventDraft) -> None:
-        """Appends an event that only Slicebase writes, or that was admitted. Then stops or compacts the run as needed.
-
-        A step that begins has the number that follows the last one, however high that is.
-        """
-        self._append(draft)
-        tally = self._appender.tally
-        limited = self._budgets != UNLIMITED
-        over = exceeded(self._budgets, with_inherited(tally.spent, self._started)) if limited else None
-        if over:  # the event that exceeds the budget is kept
-            self.close("BUDGET_EXCEEDED", over)
-            self._stop = self._stop or SlicebaseError(
-                "budget-exceeded", f"run:{tally.run_id} has stopped after event {tally.seq}: {over}"
-            )
-        else:
-            self.compact_when_due()
-
-    def _check_step(self, step: int) -> None:
-        """Raises an error for a step so far away that none could follow, unless the run has come as far itself."""
-        if step > self._runs.log.last_step(self._appender.tally.run_id):
-            raise SlicebaseError("bad-event", f"the step is not a number from 0 to {FARTHEST_STEP}")
-
-    def compact_when_due(self) -> None:
-        tally = self._appender.tally
-        limits = None if tally.stopped else self._thresholds
-        if limits is not None and is_due(tally.counted, tally.steps, limits):
-            self.compact()
-
-    def _append(self, draft: EventDraft) -> None:
-        try:
-            self._appender.append(draft, self._now)
-        except SlicebaseError as error:
-            if error.code != "payload-too-large":
-                raise
-            spilled, blobs = move_to_blobs(draft)
-            self._appender.append(spilled, self._now)
-            self._appender.keep_blobs(blobs)
-
-    def compact(self) -> None:
-        self._appender.flush()
-        tally = self._appender.tally
-        previous = self._compacted or self._runs.latest(tally.run_id)
-        compaction = compact(self._input_reader(tally, previous), self._now)
-        recorded = self._appender.append(compaction.drafts[0], self._now)
-        kept = self._runs.snapshots.keep(compaction, previous, recorded.seq)
-        self._snapshots.append(compaction.snapshot["snapshot_id"])
-        if compaction.passed:
-            self._compacted = kept
-            return
-        for draft in compaction.drafts[1:]:
-            self._appender.append(draft, self._now)
-        self._stop = SlicebaseError(
-            "gate-refused",
-            f"snapshot {kept.record.sequence} of run:{tally.run_id} did not pass, and the run has stopped: "
-            f"{compaction.diagnosis}",
-            hint=f"`tt run fork {tally.run_id}` continues from the last snapshot that passed",
-        )
-
-    def _input_reader(self, tally: RunTally, previous: StoredSnapshot | None) -> Callable[[], Inputs]:
-        """Returns a function that reads the inputs of a compaction.
-
-        The first call uses the previous snapshot in memory. A retry reads it from the database.
-        """
-        in_memory = [previous]
-
-        def read() -> Inputs:
-            if in_memory:
-                return self._runs.inputs(tally, in_memory.pop())
-            stored = self._runs.snapshots.get(tally.run_id, tally.sequence) if tally.sequence else None
-            return self._runs.inputs(tally, stored)
-
-        return read
-
-    def close(self, reason: StopReason, message: str) -> None:
-        if self._appender.tally.compacted < self._appender.tally.seq:
-            self.compact()
-        if self._stop is None:
-            self._appender.append(stopped(reason, message), self._now)
-
-    def outcome(self) -> Logged:
-        """Returns what the transaction wrote, or raises the error that stopped the run. Call it after the commit."""
-        if self._compacted is not None:
-            self._runs.remember(self._compacted, self._acts)
-        if self._stop is not None:
-            raise self._stop
-        tally = self._appender.tally
-        return Logged(self._first, tally.seq if self._last is None else self._last, tuple(self._snapshots), tally)
+def _no_snapshot(run_id: str) -> SlicebaseError:
+    return SlicebaseError("no-snapshot", f"run:{run_id} has no snapshot that passed", hint="`tt run compact` takes one")

@@ -22,7 +22,8 @@ from slicebase.runs.items import step_failure_id
 from slicebase.runs.records import FailureLogged
 from slicebase.truth.database import Database
 from slicebase.truth.run_log import Appender, run_closed
-from slicebase.truth.runs import RunWriter, StoredRuns
+from slicebase.truth.run_writer import RunWriter
+from slicebase.truth.runs import StoredRuns
 from slicebase.workspace.holds import HeldFile, is_free, remove_free
 from slicebase.workspace.workspace import STEPS
 
@@ -56,7 +57,7 @@ class StoredSteps:
             with self._runs.log.appending(run_id) as appender:
                 if appender.tally.stopped is not None:
                     raise run_closed(appender.tally)
-                writer = RunWriter(self._runs, appender, to_text(now))
+                writer = RunWriter(self._runs, appender, to_text(now), watch=False)
                 interrupted = self._close(writer, appender)
                 if appender.tally.stopped is None:
                     number = self._runs.log.last_step(run_id) + 1
@@ -76,11 +77,12 @@ class StoredSteps:
         step: BegunStep,
         now: Callable[[], int],
         failed: Callable[[str], FailureLogged] | None = None,
-    ) -> None:
+    ) -> tuple[str, ...]:
         """Ends a step: logs its failure, which gets an id here, and the terminal events that the log has not.
 
-        The log decides, not the memory of a process: an interruption can come between a commit and the next line. Does
-        nothing if the run has stopped meanwhile, or if the step was closed by others because its file was gone.
+        Returns the warnings that this causes. The log decides, not the memory of a process: an interruption can come
+        between a commit and the next line. Does nothing if the run has stopped meanwhile, or if the step was closed by
+        others because its file was gone.
         """
         writer = None
         try:
@@ -95,8 +97,7 @@ class StoredSteps:
         finally:
             if step.held is not None:
                 step.held.remove()
-        if writer is not None:
-            writer.outcome()
+        return writer.outcome().warnings if writer is not None else ()
 
     def settle(self, run_id: str, now: int) -> tuple[int, ...]:
         """Closes the steps of a run that were interrupted. Returns them, also where they cannot be closed now.
@@ -110,7 +111,7 @@ class StoredSteps:
             with self._runs.log.appending(run_id) as appender:
                 if appender.tally.stopped is not None:
                     return ()
-                return self._close(RunWriter(self._runs, appender, to_text(now)), appender)
+                return self._close(RunWriter(self._runs, appender, to_text(now), watch=False), appender)
         except SlicebaseError:  # another process writes for long, or the disk is full: the next call closes them
             return found
 

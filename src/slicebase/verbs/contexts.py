@@ -10,7 +10,7 @@ from slicebase.context.query import Query, read
 from slicebase.context.ranking import ANCHORS, CHUNKS, CONSIDERED, RANKER, Ranked, merge, rescaled
 from slicebase.core.hashing import LARGEST_INTEGER, lone_surrogate, tokens
 from slicebase.core.refs import as_words
-from slicebase.core.times import Moment, from_text, milliseconds, to_text
+from slicebase.core.times import Moment, from_text, known_time, milliseconds, to_text
 from slicebase.errors import SlicebaseError
 from slicebase.graph.best_first import context_slice, select
 from slicebase.graph.policy import SlicePolicyV1
@@ -64,7 +64,7 @@ def context(
 
     if record and not parts.truth.database.read_only:
         check_step(parts, run, step)
-    made = built(parts, lambda: context_for(parts, request, first_pieces(parts, run)), record=record)
+    made = built(parts, lambda: context_for(parts, request, first_pieces(parts, run, tokens)), record=record)
     if made.recorded:
         bind(parts, run, made, step)
     return made
@@ -184,15 +184,14 @@ def _turn_candidates(truth: Truth, merged: Sequence[Ranked]) -> list[Candidate]:
 def turn_candidate(record: TurnRecord, session: Session, text: str, found: Ranked) -> Candidate:
     """Returns a turn as a candidate for a context."""
     title = f"{as_words(session.title)} · " if session.title else ""
-    when = from_text(record.time)  # 0 if the source has no time
     return Candidate(
         ref=f"turn:{record.id}",
         corpus=f"session:{record.session}",
         content_hash=record.content_hash,
         text=text,
-        label=f"{as_words(record.role)} · {record.time if when else 'undated'}",
+        label=f"{as_words(record.role)} · {known_time(record.time) or 'undated'}",
         group=f"{title}session:{as_words(record.session)}",
-        order=(when, record.id),
+        order=(from_text(record.time), record.id),
         score=found.score,
         parts={name: value for name, value in found.parts.items() if value},
     )

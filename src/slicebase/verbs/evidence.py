@@ -26,7 +26,7 @@ from slicebase.runs.chunks import DocumentChunk, chunks
 from slicebase.runs.evidence import GONE, PURGED, Chunk, Evidence, Lookup, cite, places
 from slicebase.runs.records import Span
 from slicebase.truth.truth import Truth
-from slicebase.verbs.names import EVERYTHING
+from slicebase.verbs.names import EVERYTHING, existing
 from slicebase.verbs.parts import Parts
 from slicebase.workspace.atomic import read_bytes, read_chunks
 from slicebase.workspace.boundary import real_path
@@ -338,7 +338,7 @@ def cite_chunk(
     has a secret, as a file can have that somebody edited, is refused: it cannot be changed.
     """
     chunks, redaction = ChunkTexts(parts), parts.surroundings.redaction
-    reference = str(parts.names.ref(reference, EVERYTHING, otherwise="file"))
+    reference = existing(parts, str(parts.names.ref(reference, EVERYTHING, otherwise="file")))
     with parts.truth.database.writing():  # so that no purge comes between what is read and what is kept
         if quote:
             chunk, quote = chunks.holding_either(reference, quote, redaction.uncounted(quote))

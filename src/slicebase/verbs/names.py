@@ -1,7 +1,7 @@
 """Ids in the arguments of verbs are completed before a verb runs, and made short in lists for people (ruling 53)."""
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import wraps
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -71,6 +71,18 @@ def _completed(parts: "Parts", kinds: str | tuple[str, ...] | None, value: Any) 
     return str(parts.names.ref(value, kinds, otherwise=kinds[0]))
 
 
+def existing(parts: "Parts", reference: str) -> str:
+    """Returns a reference. Raises `no-file` for that of a file that is not there.
+
+    A word that is no id of anything is taken for that of a file. A verb that takes no files calls this, so that it does
+    not refuse what does not exist.
+    """
+    ref = parse(reference)
+    if ref.kind == "file" and not parts.folder.has(ref.name):
+        raise SlicebaseError("no-file", f"nothing has the id {ref.name}", hint="`tt list` and `tt turns` show ids")
+    return reference
+
+
 def claim_id(parts: "Parts", run_id: str, given: str | None, *, is_new: bool) -> str | None:
     """Returns the id of a claim of a run, which may be given as its reference.
 
@@ -95,7 +107,8 @@ def shortened(parts: "Parts", references: Collection[str]) -> dict[str, str]:
     refs = {each: ref for each in references if (ref := short_ref(each))}
     owners = {ref.name if ref.kind == "file" else ref.owner for ref in refs.values() if ref.kind in _IN_FILES}
     files = _short_files(parts, owners)
-    return {each: _short(parts, refs[each], files) if each in refs else each for each in references}
+    stored = _short_stored(parts, refs.values())
+    return {each: _short(parts, refs[each], files, stored) if each in refs else each for each in references}
 
 
 def short_places(parts: "Parts", places: Collection[str]) -> dict[str, str]:
@@ -104,13 +117,13 @@ def short_places(parts: "Parts", places: Collection[str]) -> dict[str, str]:
     return {**_short_files(parts, set(places) - refs), **shortened(parts, refs)}
 
 
-_NAMED_IN_TEXT: Final = re.compile(rf"\b(?:{ULID.pattern}|sn_[0-9a-f]{{32}})\b")
+_NAMED_IN_TEXT: Final = rf"\b(?:{ULID.pattern}|sn_[0-9a-f]{{32}})\b"  # compiled on first use for a fast start
 
 
 def short_texts(parts: "Parts", texts: Collection[str]) -> dict[str, str]:
     """Returns texts with the short forms of the files and snapshots that they name."""
-    short = short_places(parts, {name for text in texts for name in _NAMED_IN_TEXT.findall(text)})
-    return {text: _NAMED_IN_TEXT.sub(lambda name: short[name[0]], text) for text in texts}
+    short = short_places(parts, {name for text in texts for name in re.findall(_NAMED_IN_TEXT, text)})
+    return {text: re.sub(_NAMED_IN_TEXT, lambda name: short[name[0]], text) for text in texts}
 
 
 _IN_FILES: Final = ("file", "row", "sec")
@@ -124,7 +137,7 @@ def _short_files(parts: "Parts", ids: Collection[str]) -> dict[str, str]:
     return parts.finder.index.ask_again(lambda connection: short_file_ids(connection, ids))
 
 
-def _short(parts: "Parts", ref: Ref, files: Mapping[str, str]) -> str:
+def _short(parts: "Parts", ref: Ref, files: Mapping[str, str], stored: Mapping[tuple[str, str], str]) -> str:
     if ref.kind == "file":
         return str(Ref("file", files[ref.name]))
     if ref.kind == "row":
@@ -132,8 +145,8 @@ def _short(parts: "Parts", ref: Ref, files: Mapping[str, str]) -> str:
     if ref.kind == "sec":
         return str(Ref("sec", files[ref.owner] + ref.name[len(ref.owner) :]))
     if ref.kind == "claim":
-        return str(Ref("claim", f"{_short_stored(parts, Ref('run', ref.owner))}/{ref.local}"))
-    return str(ref) if ref.kind == "doc" else str(ref).removesuffix(ref.id) + _short_stored(parts, ref)
+        return str(Ref("claim", f"{stored['run', ref.owner]}/{ref.local}"))
+    return str(ref) if ref.kind == "doc" else str(ref).removesuffix(ref.id) + stored[ref.kind, ref.id]
 
 
 def _short_row(parts: "Parts", ref: Ref) -> str:
@@ -144,10 +157,19 @@ def _short_row(parts: "Parts", ref: Ref) -> str:
     return short_id(ref.local, others) if ref.local in others else ref.local
 
 
-def _short_stored(parts: "Parts", ref: Ref) -> str:
-    stored = parts.stored_names
-    session, mark, agent = ref.id.partition("#")
-    if ref.kind == "session" and mark and stored.knows("session", session):
-        return f"{_short_stored(parts, Ref('session', session))}#{agent}"
-    known = stored.knows(ref.kind, ref.id)
-    return short_id(ref.id, stored.beside(ref.kind, ref.id)) if known else ref.id
+def _short_stored(parts: "Parts", refs: Iterable[Ref]) -> dict[tuple[str, str], str]:
+    """Returns the short ids of what is in the database, by kind and id: of a claim, that of its run."""
+    wanted: dict[str, set[str]] = {}
+    for ref in refs:
+        if ref.kind not in (*_IN_FILES, "doc"):
+            kind, name = ("run", ref.owner) if ref.kind == "claim" else (ref.kind, ref.id)
+            wanted.setdefault(kind, set()).update((name, name.partition("#")[0] if kind == "session" else name))
+    found: dict[tuple[str, str], str] = {}
+    for kind, names in wanted.items():
+        beside = parts.stored_names.beside(kind, names)
+        short = {name: short_id(name, beside[name]) if name in beside else name for name in names}
+        for name in names:
+            session, mark, agent = name.partition("#")  # of a subagent, the id of its session is made short
+            is_of_session = kind == "session" and mark and session in beside
+            found[kind, name] = f"{short[session]}#{agent}" if is_of_session else short[name]
+    return found

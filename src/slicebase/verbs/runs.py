@@ -3,48 +3,51 @@
 A step of an agent is a `with` block (`Step`), and the calls of its tools can be recorded (`Recorder`).
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from slicebase.context.assemble import Context
 from slicebase.core.hashing import digest
 from slicebase.errors import SlicebaseError
-from slicebase.history.paths import Paths
 from slicebase.runs.event import Event, EventDraft, draft_of
-from slicebase.runs.gate import DEFAULT_THRESHOLDS, Thresholds
-from slicebase.runs.items import Items, free_id, logged_item
-from slicebase.runs.narrative import Narrative, narrate
-from slicebase.runs.projection import StepAt, project, terms_of
+from slicebase.runs.gate import Thresholds
+from slicebase.runs.guards import with_guards
+from slicebase.runs.narrative import NARRATIVE_TOKENS, Narrative, narrate
 from slicebase.runs.records import (
     DEFAULT_PROVENANCE_MODE,
-    ClaimLogged,
     ClaimStatus,
-    ConflictLogged,
     DoneDefinition,
-    FailureLogged,
     Pointer,
-    QuestionLogged,
     RunStarted,
+    StepAt,
     StopReason,
 )
-from slicebase.runs.snapshot import from_bytes, to_bytes
 from slicebase.runs.state import Json
-from slicebase.runs.status import RunEntry, RunStatus, RunTally, measure, status_of
-from slicebase.truth.runs import NO_BLOBS, Logged, StoredRuns
+from slicebase.runs.status import RunEntry, RunStatus, RunTally
+from slicebase.truth.run_writer import Logged
+from slicebase.truth.runs import NO_BLOBS, StoredRuns
 from slicebase.verbs.evidence import ChunkTexts, Cites, cited
 from slicebase.verbs.names import claim_id, completes
-from slicebase.verbs.narrate import bind, keep_narrative, last_narrated, new_drafts, run_of, steps_of
+from slicebase.verbs.narrate import bind, keep_narrative, last_narrated
 from slicebase.verbs.parts import Parts
+from slicebase.verbs.run_items import (
+    MakeEvent,
+    claim_changed,
+    claim_stated,
+    conflict_stated,
+    failure_stated,
+    question_stated,
+    resolved,
+)
 from slicebase.workspace.doors import door
 from slicebase.workspace.surroundings import at_once, one_thread_at_a_time
 from slicebase.workspace.workspace import StrPath
 
 if TYPE_CHECKING:  # keeps start-up fast: the commands need neither
     from slicebase.history.imports import ImportProgress
+    from slicebase.runs.report import RunReport
     from slicebase.verbs.recorder import Recorder
     from slicebase.verbs.run_files import FileRun
     from slicebase.verbs.step import Step
@@ -82,6 +85,10 @@ class Runs:
             return compact
         if not compact:
             return None
+        return self._usual
+
+    @property
+    def _usual(self) -> Thresholds:
         settings = self.surroundings.settings
         return Thresholds(counted_events=settings.compaction_events, steps=settings.compaction_steps)
 
@@ -95,14 +102,15 @@ class Runs:
         done: DoneDefinition,
         *,
         budgets: Mapping[str, float] | None = None,
+        guards: Mapping[str, Any] | None = None,
         provenance_mode: str = DEFAULT_PROVENANCE_MODE,
     ) -> RunTally:
         """Starts a run. Its objective and its done definition, a text or an object, never change.
 
-        `budgets` limits it: max_steps, max_seconds, max_cost.
+        `budgets` limits it: max_steps, max_seconds, max_cost. `guards` watches over it: loop ("warn", "stop" or "off"),
+        require_manifest, and soft, the share of a budget after which a warning is given (0.8).
         """
-        if budgets and done and isinstance(done, str | dict):
-            done = {**(done if isinstance(done, dict) else {"text": done}), "budgets": dict(budgets)}
+        done = with_guards(done, budgets=dict(budgets or {}), guards=dict(guards or {}))
         terms = RunStarted(objective=objective, done_definition=done, provenance_mode=provenance_mode, forked_from=None)
         return self._stored.start(run_id, terms, self._now)
 
@@ -122,26 +130,15 @@ class Runs:
         done: DoneDefinition | None = None,
         step_at: StepAt | None = None,
         compact: Compact = False,
-        open_end: bool = False,
     ) -> Logged:
         """Projects a stored conversation as a run; to an existing run it adds what is new in the conversation.
 
-        By default a step is a call in a trajectory, and a prompt elsewhere. `open_end` is for a conversation that
-        continues: what its next turns may still change is left for the next call.
+        By default a step is a call in a trajectory, and a prompt elsewhere.
         """
-        truth = self._parts.truth
-        name, now, acts = run_id or run_of(session), self._now, self._stored.log.acts()
-        turns = Paths(truth).to_leaf(session, leaf)
-        terms = terms_of(turns, objective, done)
-        steps = step_at or steps_of(truth.turns.session(session).format)
-        drafts = project(turns, started=terms, evidence=truth.ledger, step_at=steps, open_end=open_end)
-        try:
-            self._stored.begin(name, self._stored.unpurged(session, acts, drafts[:1]), now)
-        except SlicebaseError as error:
-            if error.code != "run-exists":
-                raise
-        new = self._stored.unpurged(session, acts, new_drafts(self._stored, name, drafts))
-        return self._stored.append(name, new, now, self._thresholds(compact))
+        from slicebase.verbs.session_runs import project_session, run_of  # start-up counts
+
+        name, limits = run_id or run_of(session), self._thresholds(compact)
+        return project_session(self._parts, self._stored, name, session, leaf, (objective, done), step_at, limits)
 
     @door(names="run_id session", left="path leaf")
     def from_file(
@@ -215,22 +212,9 @@ class Runs:
         """
         id = claim_id(self._parts, run_id, id, is_new=statement is not None)
         pointers = self._pointers(run_id, cite)
-
-        def changed(items: Items) -> EventDraft:
-            before = logged_item(items, "CLAIM", id)
-            payload = {**before, "status": status or before["status"]}
-            if pointers:
-                payload["evidence_refs"] = msgspec.to_builtins(pointers)
-            return EventDraft(type="CLAIM", step=step, payload=payload)
-
-        def stated(items: Items) -> EventDraft:
-            name = free_id(items, "CLAIM", "c") if id is None else id
-            claim = ClaimLogged(
-                claim_id=name, statement=str(statement), status=status or "candidate", evidence_refs=pointers
-            )
-            return EventDraft.of("CLAIM", claim, step=step)
-
-        return self._append(run_id, changed if statement is None else stated)
+        if statement is None:
+            return self._append(run_id, claim_changed(id, status, pointers, step))
+        return self._append(run_id, claim_stated(id, statement, status or "candidate", pointers, step))
 
     @door(names="id", left="run_id a b")
     def conflict(
@@ -245,15 +229,9 @@ class Runs:
     ) -> Logged:
         """Logs a conflict between two sides of evidence; without a description, resolves the conflict with this id."""
         if description is None:
-            return self._resolve(run_id, "CONFLICT", id)
+            return self._append(run_id, resolved("CONFLICT", id))
         one, other = self._pointers(run_id, a), self._pointers(run_id, b)
-
-        def stated(items: Items) -> EventDraft:
-            name = free_id(items, "CONFLICT", "x") if id is None else id
-            conflict = ConflictLogged(conflict_id=name, description=description, side_a_refs=one, side_b_refs=other)
-            return EventDraft.of("CONFLICT", conflict, step=step)
-
-        return self._append(run_id, stated)
+        return self._append(run_id, conflict_stated(id, description, one, other, step))
 
     @door(names="id", left="run_id")
     def failure(
@@ -269,40 +247,20 @@ class Runs:
     ) -> Logged:
         """Logs a failure; with `resolve`, resolves the failure with this id."""
         if resolve:
-            return self._resolve(run_id, "FAILURE", id)
-
-        def stated(items: Items) -> EventDraft:
-            name = free_id(items, "FAILURE", "f") if id is None else id
-            failure = FailureLogged(failure_id=name, category=category, where=where, why=why)
-            return EventDraft.of("FAILURE", failure, step=step)
-
-        return self._append(run_id, stated)
+            return self._append(run_id, resolved("FAILURE", id))
+        return self._append(run_id, failure_stated(id, category, where, why, step))
 
     @door(left="run_id")
     def question(self, run_id: str, text: str, *, close: bool = False, step: int | None = None) -> Logged:
         """Logs an open question, or closes it."""
-        question = QuestionLogged(question=text, status="closed" if close else "open")
-
-        def stated(items: Items) -> EventDraft:
-            if close and text not in items.state("QUESTION", text).open_questions:
-                message = f"run:{run_id} has no open question {text!r}"
-                raise SlicebaseError("no-item", message, hint="`tt run status` shows the open questions")
-            return EventDraft.of("QUESTION", question, step=step)
-
-        return self._append(run_id, stated)
+        return self._append(run_id, question_stated(run_id, text, step, close=close))
 
     def bind(self, run_id: str, context: Context, *, step: int | None = None) -> Logged:
         """Logs the context that was given to the model in a step, by default the next one."""
         return bind(self._parts, run_id, context, step)
 
-    def _append(self, run_id: str, make: Callable[[Items], EventDraft]) -> Logged:
+    def _append(self, run_id: str, make: MakeEvent) -> Logged:
         return self._stored.append_checked(run_id, make, self._now)
-
-    def _resolve(self, run_id: str, type_: str, item_id: str | None) -> Logged:
-        def resolved(items: Items) -> EventDraft:
-            return EventDraft(type=type_, payload={**logged_item(items, type_, item_id), "status": "resolved"})
-
-        return self._append(run_id, resolved)
 
     def _pointers(self, run_id: str, cites: Cites) -> tuple[Pointer, ...]:
         """Returns the pointers of what is cited; a quote is added to the ledger, unless the run is closed."""
@@ -314,6 +272,13 @@ class Runs:
     def compact(self, run_id: str) -> Logged:
         """Takes a snapshot; stops the run if the snapshot does not pass its checks."""
         return self._stored.compact(run_id, self._now)
+
+    @door(left="run_id")
+    def allow_loop(self, run_id: str, reason: str, *, steps: int | None = None, seconds: float | None = None) -> Logged:
+        """Allows loops for so many further steps or seconds, or for what ends first. The reason is logged."""
+        from slicebase.verbs.run_status import allow_loop
+
+        return allow_loop(self._stored, run_id, reason, steps, seconds, self._now)
 
     @door(left="run_id")
     def stop(self, run_id: str, reason: StopReason = "OBJECTIVE_ACHIEVED", *, message: str = "") -> Logged:
@@ -333,16 +298,7 @@ class Runs:
 
     def snapshot(self, run_id: str, sequence: int | None = None) -> dict[str, Json]:
         """Returns a snapshot by its id, or by its run and number (by default, the last that passed)."""
-        if run_id.startswith("sn_"):
-            return self._stored.snapshots.find(run_id).snapshot
-        run_id = run_id.removeprefix("run:")
-        if sequence is not None:
-            return self._stored.snapshots.get(run_id, sequence).snapshot
-        latest = self._stored.latest(run_id)
-        if latest is None:
-            message = f"run:{run_id} has no snapshot that passed"
-            raise SlicebaseError("no-snapshot", message, hint="`tt run compact` takes one")
-        return from_bytes(to_bytes(latest.snapshot))  # a copy: what passed stays as it is, whatever the caller does
+        return self._stored.snapshot(run_id.removeprefix("run:"), sequence)
 
     def status(self, run_id: str, thresholds: Thresholds | None = None) -> RunStatus:
         """Returns the state of a run, and the figures that would justify other thresholds.
@@ -350,18 +306,26 @@ class Runs:
         Steps that nobody holds any more are closed as failures first, where the workspace can be written.
         """
         interrupted = self._parts.truth.steps.settle(run_id, self._now)
-        limits = thresholds or self._thresholds(True) or DEFAULT_THRESHOLDS
-        with self._parts.truth.database.reading():  # all figures are of one moment
-            tally = self._stored.log.tally(run_id)
-            state, metrics = self._stored.state(run_id), measure(self._stored.events(run_id))
-            return status_of(tally, self._stored.log.started(run_id), state, metrics, limits, interrupted)
+        from slicebase.verbs.run_status import run_status  # start-up counts: verbs that log need no figures
 
-    def narrative(self, run_id: str, *, write: bool = True) -> Narrative:
-        """Returns the narrative of a run's last snapshot that passed, and writes it as a slice file."""
+        return run_status(self._parts, self._stored, run_id, thresholds or self._usual, interrupted)
+
+    def report(self, run_id: str) -> "RunReport":
+        """Returns the final report of a run, as a record and as Markdown."""
+        from slicebase.verbs.run_status import run_report
+
+        return run_report(self._parts, self._stored, run_id, self._usual)
+
+    def narrative(self, run_id: str, *, write: bool = True, tokens: int | None = None) -> Narrative:
+        """Returns the narrative of a run's last snapshot that passed, and writes it as a slice file.
+
+        A stored narrative has one size for all. With `tokens`, it has another one, and is not written.
+        """
         folder = self._parts.folder
-        with folder.writing() if write else nullcontext() as writer:
+        with folder.writing() if write and tokens is None else nullcontext() as writer:
             snapshot = self.snapshot(run_id)
-            narrative = narrate(snapshot, last_narrated(self._stored, folder, snapshot))
+            previous = last_narrated(self._stored, folder, snapshot)
+            narrative = narrate(snapshot, previous, NARRATIVE_TOKENS if tokens is None else tokens)
             return narrative._replace(is_new=writer is not None and keep_narrative(writer, narrative))
 
     def events(self, run_id: str) -> list[Event]:

@@ -36,9 +36,12 @@ def search(
         turns = _turns(parts, asked, chosen, attempt, limit)
         if files.hits or turns.turns:
             return SearchResults(files, turns, attempt, either=either)
-    hints = [*file_hints(parts.finder, asked, chosen, former_rows=former_rows), *_similar_words(parts, asked)]
-    none = "there is no similar word here: `tt list` shows the files, and `tt turns` the sessions"
-    return SearchResults(files, turns, ALL_WORDS, either=either, hints=tuple(dict.fromkeys(hints or [none])))
+    hints = [
+        *file_hints(parts.finder, asked, chosen, former_rows=former_rows),
+        *_without_filters(parts, asked, chosen),
+        *_similar_words(parts, asked),
+    ]
+    return SearchResults(files, turns, ALL_WORDS, either=either, hints=tuple(dict.fromkeys(hints or [_nothing(asked)])))
 
 
 _BEST: Final = 3  # turns of a session that are shown
@@ -83,6 +86,23 @@ def _by_session(hits: "list[TurnHit]") -> "dict[str, list[TurnHit]]":
     for hit in hits:
         groups.setdefault(hit.session, []).append(hit)
     return groups
+
+
+def _without_filters(parts: Parts, asked: Query, chosen: Filters) -> list[str]:
+    """Returns a hint about the turns that only the filters of a query leave out."""
+    if not asked.filters or not asked.terms:
+        return []
+    found = _turns(parts, asked._replace(filters=()), chosen, ALL_WORDS, 1)
+    turns = f"{'' if found.is_exact else 'at least '}{found.total} turn{'s' if found.total > 1 else ''}"
+    return [f"{turns} would match without the filters"] if found.total else []
+
+
+def _nothing(asked: Query) -> str:
+    """Returns the hint where nothing else helps."""
+    shown = "`tt list` shows the files, and `tt turns` the sessions"
+    if asked.terms:
+        return f"there is no similar word here: {shown}"
+    return f"nothing passes {' '.join(map(str, asked.filters))}: {shown}, with their dates"
 
 
 def _similar_words(parts: Parts, asked: Query) -> list[str]:

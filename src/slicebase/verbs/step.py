@@ -10,21 +10,25 @@ Each event is on disk as soon as its method returns. A step always ends with its
 block did not log are logged as empty. Then the run is compacted if that is due, also after an error: the counts alone
 decide. An error that leaves the block, or an interruption, is logged as a failure, and propagates. If the run stops
 meanwhile, a note of the error says so. If the process is killed, the next step of the run closes the step.
+
+An agent that repeats itself is warned of (`RunWarning`), or the step raises `loop-found`, as the terms of the run say.
 """
 
-from collections.abc import Iterator
+import warnings
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from slicebase.core.times import Moment
-from slicebase.errors import SlicebaseError
+from slicebase.errors import RunWarning, SlicebaseError
 from slicebase.runs.event import EventDraft
 from slicebase.runs.evidence import Evidence
 from slicebase.runs.records import ClaimStatus, FailureLogged
 from slicebase.runs.values import is_blank
-from slicebase.truth.runs import NO_BLOBS, Logged
+from slicebase.truth.run_writer import LOOP_FOUND, Logged
+from slicebase.truth.runs import NO_BLOBS
 from slicebase.verbs.evidence import cite_chunk
 from slicebase.verbs.parts import Parts
 from slicebase.workspace.surroundings import in_turn, one_thread_at_a_time
@@ -56,6 +60,7 @@ class Step:
         self.number = 0  # given when the block begins
         self.interrupted_steps: tuple[int, ...] = ()  # earlier ones, that were closed as failures when the block began
         self.snapshots: tuple[str, ...] = ()  # that were taken when the block ended
+        self.warnings: tuple[str, ...] = ()  # of loops, and of budgets that are nearly spent
 
     def __repr__(self) -> str:
         return f"Step(run={self.run_id!r}, number={self.number})"
@@ -143,7 +148,14 @@ class Step:
         self, type_: str, text: str, details: "Mapping[str, Any]", blobs: "Mapping[str, bytes]" = NO_BLOBS
     ) -> Logged:
         payload = {"text": text, **details} if text else dict(details)
-        return self._runs.log(self.run_id, [self._draft(type_, payload)], blobs=blobs)
+        logged = self._runs.log(self.run_id, [self._draft(type_, payload)], blobs=blobs)
+        self._warn(logged.warnings)
+        return logged
+
+    def _warn(self, texts: Iterable[str]) -> None:
+        for text in texts:
+            self.warnings += (text,)
+            warnings.warn(text, RunWarning, stacklevel=2)
 
     def _draft(self, type_: str, payload: "Mapping[str, Any] | None" = None) -> EventDraft:
         return EventDraft(type=type_, step=self._open_number, payload=dict(payload or {}))
@@ -156,13 +168,22 @@ class Step:
                 return
             self._is_open = False
             failed = partial(self._failure, error) if error is not None else None
-            self._parts.truth.steps.end(self.run_id, self._begun, self.surroundings.now, failed)
+            found: SlicebaseError | None = None
+            try:
+                warned = self._parts.truth.steps.end(self.run_id, self._begun, self.surroundings.now, failed)
+            except SlicebaseError as problem:
+                if problem.code != LOOP_FOUND:
+                    raise
+                warned, found = (), problem
             self.snapshots = self._runs.log(self.run_id, [], compact=self._compact).snapshots
+            if found is not None:
+                raise found
+            self._warn(warned)
 
     def _failure(self, error: BaseException, failure_id: str) -> FailureLogged:
         return FailureLogged(
             failure_id=failure_id,
-            category="error" if is_blank(name := _name_of(error)[:_CATEGORY]) else name,
+            category=_category(error),
             where=f"step {self.number}",
             why=self.surroundings.redaction.text(_text_of(error))[:_WHY].encode("utf-8", "replace").decode(),
         )
@@ -179,6 +200,13 @@ def _noted(error: BaseException | None) -> Iterator[None]:
         with suppress(Exception):  # an error of a program can refuse to be changed
             code = problem.code if isinstance(problem, SlicebaseError) else _name_of(problem)
             error.add_note(f"{_text_of(problem)} [{code}]")
+
+
+def _category(error: BaseException) -> str:
+    if isinstance(error, SlicebaseError) and error.code == LOOP_FOUND:
+        return "loop"
+    name = _name_of(error)[:_CATEGORY]
+    return "error" if is_blank(name) else name
 
 
 def _name_of(error: BaseException) -> str:

@@ -5,6 +5,7 @@ log and compared. After the first problem of a run, the rest of the run cannot b
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 from slicebase.core.hashing import raw_digest
@@ -230,6 +231,7 @@ class RunProof:
         runs = self._truth.runs
         events = tuple(since[:-1])
         inputs = Inputs(started, proven.snapshot, proven.head, events, runs.ledger.readable, runs.manifests)
+        inputs = inputs._replace(bound_before=partial(runs.bound_steps, record.run_id, proven.head.seq))
         if not same_content(snapshot, parts, folded.snapshot, folded.parts):
             derived = snapshot_digest(folded.snapshot, folded.parts)
             yield VerifyFinding("BROKEN", "snapshot-fold", place, derived, record.digest)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from slicebase.core.refs import Ref, parse, recorded
+from slicebase.core.times import known_time
 from slicebase.errors import SlicebaseError
 from slicebase.library.folder import SliceFolder
 from slicebase.runs.evidence import resolve
@@ -103,7 +104,7 @@ class Why:
         corpus, found = self._chunks.placed(str(ref))
         state = {"same": "", "other": "what it is part of has changed", "gone": "gone", "purged": "purged"}[found.state]
         stored = self._truth.turns.find([ref.name]).get(ref.name) if ref.kind == "turn" else None
-        origin = [stored.record.role, stored.record.time] if stored else []
+        origin = [stored.record.role, known_time(stored.record.time) or "undated"] if stored else []
         text = found.text if found.state == "same" else ""
         shown = text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
         return Reason(str(ref), "chunk", shown, " · ".join(word for word in (corpus, *origin, state) if word))

@@ -19,8 +19,9 @@ _REMOVE: Final = (
     "if you did not set this up, delete .git here; else let core.worktree in that repository name this folder"
 )
 _LONGEST_CONFIG: Final = 1 << 20
-_ENTRY: Final = re.compile(r"\s*+(?:\[\s*+([\w.-]++)[^\]\n]*+\])?\s*+(?:(\w[\w-]*+)\s*+(?:=(.*))?)?")
-_VALUE: Final = re.compile(r'"((?:\\.|[^"\\])*+)"?|[#;].*|((?:\\.|[^"\\#;])++)')
+# Compiled on first use for a fast start: most folders have a directory `.git`, or none.
+_ENTRY: Final = r"\s*+(?:\[\s*+([\w.-]++)[^\]\n]*+\])?\s*+(?:(\w[\w-]*+)\s*+(?:=(.*))?)?"
+_VALUE: Final = r'"((?:\\.|[^"\\])*+)"?|[#;].*|((?:\\.|[^"\\#;])++)'
 
 
 def pointer(path: Path) -> str:
@@ -76,7 +77,7 @@ def _configured(gitdir: Path) -> tuple[str | None, bool]:
     for name in ("config", "config.worktree"):
         section = ""
         for line in (_text_or_none(gitdir / name) or "").split("\n"):
-            entry = _ENTRY.match(line)
+            entry = re.match(_ENTRY, line)
             if entry is None:
                 continue
             section = (entry[1] or section).lower()
@@ -90,7 +91,7 @@ def _value(written: str | None) -> str:
     if written is None:
         return "true"
     value, length = "", 0  # without the spaces at its end that have no quotes
-    for quoted, plain in _VALUE.findall(written.lstrip()):
+    for quoted, plain in re.findall(_VALUE, written.lstrip()):
         value += _unescaped(quoted or plain)
         length = len(value) if quoted else max(length, len(value.rstrip(" \t\r")))
     return value[:length]

@@ -15,15 +15,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from slicebase.errors import SlicebaseError, Where
-from slicebase.secrets.glance import may_hold_private, may_hold_secrets, value_may_hold_secrets
 from slicebase.workspace.boundary import real_path
 
-if TYPE_CHECKING:  # start-up counts: most short texts need no rules
+if TYPE_CHECKING:  # start-up counts: most short texts need no rules, and a command that reads looks at none
     from slicebase.secrets.redact import Redactor
 
 _LARGEST: Final = 64 << 20  # bytes of a payload that is redacted; a larger one is only looked at
-_OWN_ID: Final = re.compile(r"(?<![^\s/:])0[0-9A-HJKMNP-TV-Z]{25}(?![^\s/:.,;])")
-_CUT: Final = re.compile(r"(?<![\w~-])[\w~-]{8,}+…")
+# Compiled on first use for a fast start: only errors need them.
+_OWN_ID: Final = r"(?<![^\s/:])0[0-9A-HJKMNP-TV-Z]{25}(?![^\s/:.,;])"
+_CUT: Final = r"(?<![\w~-])[\w~-]{8,}+…"
 _OVERLAP: Final = 64 << 10  # bytes that two pieces of a large payload share, so that no key is cut in two
 
 
@@ -58,6 +58,8 @@ class Redaction:
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, Mapping):
+            from slicebase.secrets.glance import value_may_hold_secrets
+
             if self.enabled and not value_may_hold_secrets(value) and not self._rules():
                 return value
             return self.redactor.value(value, self.counts)
@@ -80,6 +82,8 @@ class Redaction:
         return data if clean is text else clean.encode(coding)
 
     def _redacted(self, text: str, counts: Counter[str]) -> str:
+        from slicebase.secrets.glance import may_hold_private, may_hold_secrets
+
         glance = may_hold_secrets if self.enabled else may_hold_private
         if not glance(text) and not (self.enabled and self._rules()):
             return text
@@ -102,13 +106,15 @@ class Redaction:
 
     def _without_cut(self, text: str) -> str:
         """Returns a text without the beginnings of words that a cut has left: no rule knows the beginning of a key."""
-        return _CUT.sub("…", text) if self.enabled else text
+        return re.sub(_CUT, "…", text) if self.enabled else text
 
     def _may_show_secrets(self, text: str) -> bool:
+        from slicebase.secrets.glance import may_hold_private, may_hold_secrets
+
         if not self.enabled:
             return may_hold_private(text)
         # Errors often name a file by its path and its id, which are long runs of letters and digits, too.
-        other = _OWN_ID.sub("", text.replace(os.path.join(self._root, ""), ""))
+        other = re.sub(_OWN_ID, "", text.replace(os.path.join(self._root, ""), ""))
         return may_hold_secrets(other) or bool(text and self._own_rules())
 
     def _own_rules(self) -> str | None:

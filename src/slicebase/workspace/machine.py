@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from slicebase.core.hashing import digest_of
+from slicebase.core.hashing import digest_of_short
 from slicebase.errors import SlicebaseError
 from slicebase.workspace.boundary import narrow_opened
 
@@ -19,7 +19,7 @@ _MACHINE_IDS: Final = ("/etc/machine-id", "/var/lib/dbus/machine-id")
 
 def home_digest() -> str:
     """Returns the digest of this user and this machine."""
-    return digest_of([_machine(), os.getuid()])
+    return digest_of_short([_machine(), os.getuid()])
 
 
 def _machine() -> str:
