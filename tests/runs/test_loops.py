@@ -108,6 +108,55 @@ def test_everything_else_is_a_difference(one: str, other: str) -> None:
     assert plain_outcome(one) != plain_outcome(other)
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({"text": "error", "exit_code": 2, "duration_ms": 17}, {"text": "error", "exit_code": 2, "duration_ms": 21}),
+        ({"text": '{"out": "error", "seconds": 0.5}'}, {"text": '{"out": "error", "seconds": 1.25}'}),
+        ({"call_id": "a", "lines": ["failed in 1s"]}, {"call_id": "b", "lines": ["failed in 2s"]}),
+    ],
+)
+def test_fields_for_times_processes_and_calls_are_no_difference(one: Any, other: Any) -> None:
+    assert len(found(*call("make", one), *call("make", other), *call("make", one))) == 1
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({"text": "error", "exit_code": 2}, {"text": "error", "exit_code": 1}),
+        ({"text": '{"out": "error", "left": 2}'}, {"text": '{"out": "error", "left": 1}'}),
+        ({"text": "error"}, {"text": "error", "more": 1}),
+        ({"text": "[" * 400 + "1" + "]" * 400}, {"text": "[" * 400 + "2" + "]" * 400}),
+    ],
+)
+def test_other_fields_are_a_difference(one: Any, other: Any) -> None:
+    assert found(*call("make", one), *call("make", other), *call("make", one)) == []
+
+
+def test_the_id_of_a_call_is_no_part_of_it() -> None:
+    acts = [EventDraft(type="ACT_DONE", step=1, payload={"text": "make", "call_id": name}) for name in "abc"]
+    assert len(found(*(draft for act in acts for draft in [act, call("", "error")[1]]))) == 1
+
+
+def test_all_outcomes_of_a_call_are_compared() -> None:
+    def polled(seen: str) -> list[EventDraft]:
+        return [*call("poll", "started"), call("", seen)[1]]
+
+    assert found(*polled("1 left"), *polled("2 left"), *polled("3 left")) == []
+    assert [loop.cycles for loop in found(*polled("failed") * 3)] == [((1, 3), (4, 6), (7, 9))]
+
+
+def test_a_step_in_which_nothing_was_done_does_not_end_a_row() -> None:
+    thought = [EventDraft(type=name, step=2) for name in ("ACT_DONE", "OBSERVE_DONE")]
+    assert len(found(*[*call("make", "error"), *thought] * 3)) == 1
+
+
+@pytest.mark.parametrize(("pair", "kind"), [(["make"], "repeat"), (["make", "ls"], "alternate")])
+def test_a_loop_that_is_longer_than_the_window_is_counted_to_its_end(pair: list[str], kind: str) -> None:
+    (loop,) = found(*[draft for each in pair for draft in call(each, f"{each} failed")] * WINDOW)
+    assert (loop.kind, loop.times, loop.cycles[0]) == (kind, WINDOW, (1, 2))
+
+
 def test_a_call_that_waits_is_a_loop_only_if_nothing_at_all_changes_for_long() -> None:
     wait = "sleep 30; tail build.log"
     assert found(*(draft for n in range(9) for draft in call(wait, f"running for {n}s"))) == []

@@ -188,6 +188,17 @@ def test_a_call_that_fails_in_the_same_way_again_and_again_is_a_loop(memory: Sli
     assert "loop-found" in notes[-1][0]
 
 
+@pytest.mark.parametrize("size", [800, 100_000])
+def test_long_results_of_recorded_calls_are_compared_without_durations(memory: Slicebase, size: int) -> None:
+    started(memory, loop="stop")
+    recorder = memory.runs.recorder(RUN)
+    outputs = iter([f"{'x' * size}\nfailed in 0.{n}s" for n in range(3)])
+    build = recorder(lambda: next(outputs))
+    assert [build()[-1], build()[-1]] == ["s", "s"]
+    assert code_of(build) == "loop-found"
+    assert memory.runs.status(RUN).metrics.loops == 1
+
+
 def test_a_budget_warns_once_before_it_stops_the_run(memory: Slicebase) -> None:
     memory.runs.start(RUN, "Try.", "Tried.", budgets={"max_steps": 10, "max_cost": 5}, guards={"soft": 0.5})
     plans = [{"type": "PLAN_DONE", "step": step, "payload": {"cost": 0.5}} for step in range(1, 12)]

@@ -134,6 +134,7 @@ class RunWriter:
             if event.type != "OBSERVE_DONE" or not any(each.payload for each in self._unseen):
                 return  # it cannot complete a loop: the log need not be read
             self._loops = self._runs.read_loop_guard(event.run_id, before=self._unseen[0].seq)
+        self._loops.content = self._content
         loop = [self._loops.add(each) for each in self._unseen][-1]
         self._unseen.clear()
         if loop is None or self._allows(event):
@@ -144,6 +145,10 @@ class RunWriter:
             self._loop = SlicebaseError(LOOP_FOUND, f"run:{event.run_id}: {loop.message}", hint=hint)
         else:
             self._warnings.append(f"run:{event.run_id}: {loop.message}")
+
+    def _content(self, name: str) -> str | None:
+        self._appender.flush()  # what is compared may be in this transaction
+        return self._runs.content(self._appender.tally.run_id, name)
 
     def _allows(self, event: Event) -> bool:
         self._appender.flush()  # what allows loops may be in this transaction
