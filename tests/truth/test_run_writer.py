@@ -116,6 +116,9 @@ def test_loops_are_allowed_for_some_time(tmp_path: Path) -> None:
         memory.runs.log(RUN, cycle(3))
         seconds[0] += 1
         assert code_of(memory.runs.log, RUN, cycle(4)) == "loop-found"
+        act, seen = ({"type": draft.type, "step": 5, "payload": draft.payload} for draft in cycle(5))
+        backdated = [act, {**seen, "time": "2026-01-01T00:00:00Z"}]
+        assert code_of(memory.runs.log, RUN, backdated) == "loop-found"
 
 
 def test_only_the_verb_allows_loops(memory: Slicebase) -> None:

@@ -141,7 +141,7 @@ class RunWriter:
             return
         self._append(EventDraft.of("LOOP", loop_logged(loop), step=event.step))
         if self._guards.loop == "stop":
-            hint = f"try something else, or `tt run allow-loop {event.run_id}`"
+            hint = f"try something else, or `tt run allow-loop {event.run_id} --steps N --reason TEXT`"
             self._loop = SlicebaseError(LOOP_FOUND, f"run:{event.run_id}: {loop.message}", hint=hint)
         else:
             self._warnings.append(f"run:{event.run_id}: {loop.message}")
@@ -153,7 +153,7 @@ class RunWriter:
     def _allows(self, event: Event) -> bool:
         self._appender.flush()  # what allows loops may be in this transaction
         allowed = self._runs.items(event.run_id).event(LOOP_ALLOWED, "")
-        return allowed is not None and allows(allowed, event)
+        return allowed is not None and allows(allowed, event.step, self._now)
 
     def _check_step(self, step: int) -> None:
         """Raises an error for a step so far away that none could follow, unless the run has come as far itself."""
