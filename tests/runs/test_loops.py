@@ -84,6 +84,15 @@ def test_other_events_in_between_do_not_end_a_row() -> None:
         ("cannot open /tmp/tmpa81kd0_x/lock", "cannot open /tmp/tmpzz9_12a/lock"),
         ("sh[12345]: pid 12345 died", "sh[9876]: pid 9876 died"),
         ("<Task at 0x7f31c0a2b4c0>", "<Task at 0x7f0000a2b4c0>"),
+        ("Process ID: 4410", "Process ID: 51020"),
+        ("[1] 4410\nstarted", "[1] 51020\nstarted"),
+        ("thread 'main' (4410) panicked", "thread 'main' (5120) panicked"),
+        ("Tue Nov  6 17:19:47 UTC 2026", "Wed Nov 17 08:00:01 UTC 2026"),
+        ("Date: Tue, 17 Nov 2026 17:19:47 GMT", "Date: Wed, 18 Nov 2026 08:00:01 GMT"),
+        ("-rw-r--r-- 1 me me 12 Nov 17 17:00 a", "-rw-r--r-- 1 me me 12 Nov 17 17:01 a"),
+        ("3 mins 18.5 secs", "2 mins 1.0 secs"),
+        ("elapsed: 2.84", "elapsed: 11.2"),
+        ("/var/folders/x9/ab12_c/T/tmp731830b7", "/var/folders/x9/ab12_c/T/tmp9k3b7"),
         ("\x1b[31mred\x1b[0m  \nend", "red\nend"),
     ],
 )
@@ -102,6 +111,10 @@ def test_times_durations_numbers_of_processes_and_temporary_names_are_no_differe
         ("/tmp/repo/a.py", "/tmp/repo/b.py"),
         ("id 8f14e45f-ceea-467f-a3ab-6d1b6a5b6a5b", "id 8f14e45f-ceea-467f-a3ab-000000000000"),
         ("[404]", "[500]"),
+        ("[1] 12 files", "[1] 13 files"),
+        ("May 12 files", "May 13 files"),
+        ("5 min", "6 min"),
+        ("time: 5", "time: 6"),
     ],
 )
 def test_everything_else_is_a_difference(one: str, other: str) -> None:

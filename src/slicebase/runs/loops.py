@@ -288,19 +288,26 @@ def _made(payload: Mapping[str, Any]) -> _Made | None:
 
 # What differs between two equal outcomes
 
+_MONTH: Final = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
+_DAY: Final = r"\b(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? )?"
 _CHANGING: Final[tuple[tuple[str, str], ...]] = (
     (r"\x1b\[[0-9;?]*[A-Za-z]", ""),  # colours
     (r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?", "<time>"),
+    (_DAY + _MONTH + r" [ \d]?\d \d\d:\d\d(?::\d\d)?(?: [A-Z]{3,4})?(?: \d{4}\b)?", "<time>"),  # of date, ls and syslog
+    (_DAY + r"\d\d? " + _MONTH + r" \d{4} \d\d:\d\d:\d\d", "<time>"),
     (r"\b\d\d?:\d\d:\d\d(?:[.,]\d+)?\b", "<time>"),
     (r"\b1[5-9]\d{8}(?:\d{3}|\.\d+)?\b", "<time>"),  # seconds or milliseconds since 1970
     (
-        r"\b(?:\d+ ?(?:h|hours?|m|min|minutes?),? ?){0,2}\d+(?:\.\d+)? ?(?:ns|[uµ]s|ms|s|secs?|seconds?|minutes?)\b"
+        r"\b(?:\d+ ?(?:h|hours?|m|mins?|minutes?),? ?){0,2}\d+(?:\.\d+)? ?"
+        r"(?:ns|[uµ]s|ms|s|secs?|seconds?|mins|minutes?)\b"
         r"|\b\d+\.\d+ ?(?:m|min)\b",
         "<duration>",
     ),
-    (r"((?:/private)?/(?:var/)?tmp/|/var/folders/\w+/)(?=[\w.-]*[A-Z\d]|tmp)[\w.-]+", r"\1<temporary>"),
+    (r"(?i)\b(elapsed|duration|took|time)([ =:]+)\d+\.\d+\b", r"\1\2<duration>"),
+    (r"((?:/private)?/(?:var/)?tmp/|/var/folders/\w+/(?:\w+/T/)?)(?=[\w.-]*[A-Z\d]|tmp)[\w.-]+", r"\1<temporary>"),
     (r"\bpytest-\d+\b", "pytest-<number>"),  # the folder of a test run
-    (r"(?i)\b(pid|process|thread)([ =:#]+)\d+\b(?!\s*(?:/|of\b))", r"\1\2<number>"),
+    (r"(?i)\b(pid|process(?: id)?|thread(?: id)?)([ =:#]+)\d+\b(?!\s*(?:/|of\b))", r"\1\2<number>"),
+    (r"(\bthread '[^']*' \()\d+|(?m:^(\[\d+\] )\d{3,}$)", r"\1\2<number>"),  # of Rust, and of a job of a shell
     (r"\[\d{4,}\]", "[<number>]"),  # the process in a line of a log
     (r"\b0x[0-9a-fA-F]{6,16}\b", "<address>"),
     (r"(?m)(?<![ \t\r])[ \t\r]++$", ""),
