@@ -75,7 +75,8 @@ class RunWriter:
         self._budgets = budgets_of(self._started.done_definition)
         self._guards = guards_of(self._started.done_definition)
         # What was done before it was projected can neither be stopped nor done otherwise.
-        self._watches = watch and self._guards.loop != "off" and not self._started.projected_from
+        self._watches = self._guards.loop != "off" and not self._started.projected_from
+        self._notes_loops = watch  # an event that closes what was interrupted is looked at, and completes no loop
         self._loops = runs.take_loop_guard(appender.tally) if self._watches else None
         self._unseen: list[Event] = []  # that the guard has still to look at
         self._acts = runs.log.acts()
@@ -128,6 +129,10 @@ class RunWriter:
     def _watch(self, event: Event) -> None:
         """Notes a loop that an event completes or continues, unless loops are allowed now."""
         if not self._watches or event.type not in LOOKED_AT:
+            return
+        if not self._notes_loops:
+            if self._loops is not None:
+                self._loops.add(event)
             return
         self._unseen.append(event)
         if self._loops is None:
