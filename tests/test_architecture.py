@@ -82,9 +82,9 @@ WHOLE = {
     "mcp": {"test_descriptions", "test_stdio"},
     "runs": {"test_specification"},
     ".": {
-        "test_agents_document", "test_api", "test_architecture", "test_bad_arguments", "test_documents", "test_doors",
-        "test_errors", "test_examples", "test_fuzz", "test_house", "test_mutants", "test_packages", "test_pages",
-        "test_python_page", "test_soak", "test_threads", "test_user_program",
+        "test_agents_document", "test_api", "test_architecture", "test_bad_arguments", "test_bench", "test_documents",
+        "test_doors", "test_errors", "test_examples", "test_fuzz", "test_house", "test_mutants", "test_packages",
+        "test_pages", "test_python_page", "test_soak", "test_threads", "test_user_program",
     },
 }  # fmt: skip
 

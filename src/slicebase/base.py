@@ -246,7 +246,7 @@ class Slicebase(Parts):
 
     def narrate_session(self, session: str) -> "Narrative":
         """Projects a stored session as a run, takes a snapshot of its state, and writes its narrative."""
-        from slicebase.verbs.narrate import narrate_session
+        from slicebase.verbs.session_runs import narrate_session
 
         return narrate_session(self.runs, session, self.truth.turns.session(session).facts.get("shown_last"))
 

@@ -51,6 +51,12 @@ def test_a_run_from_its_start_to_its_narrative(tt: Tt, run: str, evidence: list[
     assert printed.out.startswith('{"snapshot_id":')
     assert json.loads(tt("run", "snapshot", snapshot).out)["sequence"] == 1
     assert tt("run", "snapshot", run, "--sequence", 9).exit == 4
+    small = tt("run", "narrative", run, "--tokens", 350).out
+    assert len(small.encode()) <= 3 * 350
+    assert "1. Resolve the conflict x1" in small
+    assert json.loads(tt("run", "snapshot", snapshot[:11]).out)["snapshot_id"] == snapshot
+    assert tt("run", "narrative", run, "--tokens", 100).exit == 3
+    assert not list((tmp_path / ".slices").glob("*.slice"))[1:]
     file_id = tt("run", "narrative", run).out.strip()
     assert (tmp_path / ".slices" / f"{file_id}.slice").exists()
     assert "## Verified claims" in tt("run", "narrative", run, "--print").out

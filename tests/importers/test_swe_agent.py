@@ -16,8 +16,8 @@ from slicebase.importers.elements import HEAD_BYTES
 from slicebase.importers.swe_agent import FORMAT, NAME
 from slicebase.importers.values import Options
 from slicebase.runs.event import LogHead
-from slicebase.runs.projection import project
 from slicebase.runs.status import measure
+from tests.context.test_projection import project
 from tests.importers.reading import Taken, recognised, take, texts
 from tests.paths import SHARED
 from tests.runs.made import NOW, RUN, append_all

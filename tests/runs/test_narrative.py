@@ -1,6 +1,7 @@
 """The narrative: eight sections from the snapshot alone ("Narrative template", ruling 41)."""
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -8,11 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from slicebase.core.hashing import tokens
 from slicebase.core.ids import is_ulid, ulid_time
 from slicebase.core.times import from_text
 from slicebase.errors import SlicebaseError
 from slicebase.runs.event import EventDraft
-from slicebase.runs.narrative import NOTHING_OPEN, narrate, render
+from slicebase.runs.narrative import LEAST_NARRATIVE, NARRATIVE_TOKENS, narrate, render
+from slicebase.runs.narrative_sections import NOTHING_OPEN
 from slicebase.runs.snapshot import from_bytes, snapshot_digest, to_bytes, typed
 from tests.runs.golden import assert_golden
 from tests.runs.made import FULL, NOW, PASSING, STALE, claim, compacted, conflict, cycle, failure, pointer, question
@@ -94,6 +97,20 @@ def test_next_actions_are_conflicts_then_questions_then_failures_oldest_first_an
     assert len(numbered(body(*(question(f"q{n}") for n in range(9))))) == 3
 
 
+def test_the_prompt_without_an_answer_and_open_tasks_come_before_all_other_actions() -> None:
+    """Ruling 56."""
+    drafts = [
+        failure("f1"),
+        question("q1"),
+        conflict("x1"),
+        question("task: b (turn:2)"),
+        question("prompt: a (turn:1)"),
+    ]
+    first, second, third = numbered(body(*drafts))
+    assert (first, second) == ("Answer the prompt: a (turn:1)", "Do the task: b (turn:2)")
+    assert "x1" in third
+
+
 def test_if_nothing_is_open_the_next_action_is_to_continue() -> None:
     resolved = EventDraft(type="CONFLICT", payload={"conflict_id": "x1", "status": "resolved"})
     assert numbered(body(conflict(), resolved, failure(status="resolved"))) == [NOTHING_OPEN]
@@ -151,3 +168,93 @@ def test_any_objective_stays_in_its_quote(objective: str) -> None:
     text = render(msgspec.convert(snapshot, type(typed(compacted().snapshot))))
     assert re.findall(r"^## (.*)$", text, flags=re.MULTILINE) == HEADINGS
     assert all(line.startswith((">", "-")) or not line for line in section(text, 1).splitlines())
+
+
+# Size
+
+KINDS = {"instruction": "constraint", "file": "file", "command": "command", "decision": "decision"}
+COUNTED = {**KINDS, "finding": "(?:earlier )?finding", "artefact": "artefact", "verified": "verified claim"}
+COUNTED |= {"question": "open question", "failure": "open failure", "conflict": "conflict"}
+TEXT = st.sampled_from(["short", "x" * 2000, "ü" * 700 + " end", "one\n\n## two\n" * 9, "a (turn:1)", "<a> " * 300])
+ITEM: dict[str, Any] = {"since": 1, "changed": 1, "status": "open"}
+
+
+def knowing(counts: dict[str, int], words: str, objective: str) -> dict[str, Any]:
+    """Returns a snapshot with so many items of each sort."""
+    refs = [pointer(STALE)]
+
+    def each(sort: str) -> Iterator[str]:
+        yield from (f"{sort} {number} {words}" for number in range(counts.get(sort, 0)))
+
+    claims = [
+        {**ITEM, "claim_id": f"{kind}-{number}", "status": "candidate", "statement": text, "evidence_refs": refs}
+        | {"kind": kind}
+        for kind in (*KINDS, "finding", "artefact")
+        for number, text in enumerate(each(kind))
+    ]
+    claims += [
+        {**ITEM, "claim_id": text[:99], "status": "verified", "statement": text, "evidence_refs": refs}
+        for text in each("verified")
+    ]
+    sides = {"side_a_refs": refs, "side_b_refs": [pointer(PASSING)]}
+    failures = [
+        {**ITEM, "failure_id": text[:99], "category": words, "where": words, "why": text} for text in each("failure")
+    ]
+    state = {
+        "claims": claims,
+        "conflicts": [{**ITEM, "conflict_id": text[:99], "description": text, **sides} for text in each("conflict")],
+        "open_questions": [f"task: {text}" for text in each("question")],
+        "failures": failures,
+        "source_coverage": {"source_ids_seen": [], "chunk_ids_seen": [], "chunk_ids_cited": []},
+    }
+    return {**compacted().snapshot, "objective": objective, "done_definition": words, "state": state}
+
+
+def shown(text: str, sort: str) -> int:
+    lines = {"verified": r"\*\*verified", "question": "Do the task: question", "failure": r"\*\*failure"}
+    mark = lines.get(sort, rf"(?:\*\*)?{sort}")
+    return len(re.findall(rf"^- {mark} \d+ ", text, flags=re.MULTILINE))
+
+
+def left_out(text: str, sort: str) -> int:
+    counted = re.findall(r"^- Left out: .*$", text, flags=re.MULTILINE)
+    return sum(
+        int(number) for line in counted for number in re.findall(rf"(?<= )(\d+) {COUNTED[sort]}s?(?=[,:])", line)
+    )
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    counts=st.fixed_dictionaries(dict.fromkeys(COUNTED, st.sampled_from([0, 1, 3, 60]))),
+    words=TEXT,
+    objective=TEXT,
+    size=st.sampled_from([LEAST_NARRATIVE, 500, 900, 2000, NARRATIVE_TOKENS]),
+)
+def test_whatever_a_run_knows_its_narrative_has_its_size_and_what_is_needed_to_go_on(
+    counts: dict[str, int], words: str, objective: str, size: int
+) -> None:
+    """Ruling 56. What is left out is counted."""
+    text = render(typed(knowing(counts, words, objective)), size)
+    assert tokens(text) <= size
+    assert f"> {objective.replace('<a', chr(92) + '<a')[:3]}" in text
+    assert ("\n- instruction 0 " in text) == (counts["instruction"] > 0)
+    assert ("\n- Do the task: question 0 " in text) == (counts["question"] > 0)
+    wanted = min(3, counts["question"] + counts["conflict"] + counts["failure"]) or 1
+    assert len(re.findall(r"^\d\. ", text, flags=re.MULTILINE)) == wanted
+    for sort, count in counts.items():
+        assert shown(text, sort) + left_out(text, sort) == count, sort
+
+
+@pytest.mark.parametrize("count", [30, 150, 10_000])
+def test_the_number_of_claims_does_not_matter(count: int) -> None:
+    text = render(typed(knowing({"verified": count, "finding": count, "question": 1, "instruction": 1}, "x", "y")))
+    assert tokens(text) <= NARRATIVE_TOKENS
+    assert numbered(text) == ["Do the task: question 0 x"]
+    assert "- instruction 0 x" in text
+    assert shown(text, "verified") > 9
+
+
+def test_a_narrative_that_is_too_small_is_refused() -> None:
+    with pytest.raises(SlicebaseError) as caught:
+        render(typed(compacted().snapshot), LEAST_NARRATIVE - 1)
+    assert caught.value.code == "bad-budget"

@@ -106,7 +106,7 @@ def test_a_failure_goes_with_the_call_and_its_reason_with_the_result(tmp_path: P
         spread(memory, conversation(*said))
         memory.purge(f"turn:{name(1)}")
         (failure,) = memory.truth.runs.state("forked").failures.values()
-        assert (failure["where"][:8], failure["why"]) == ("[purged ", "no entry for owls")
+        assert (failure["where"][:8], failure["why"].partition(" (")[0]) == ("[purged ", "no entry for owls")
         memory.purge(f"turn:{name(2)}")
         assert memory.verify().status == "VERIFIED"
     assert [*left_of(tmp_path, "47 11"), *left_of(tmp_path, "no entry for owls")] == []
@@ -311,3 +311,21 @@ def test_logs_of_the_same_form_and_writer_share_nothing(tmp_path: Path) -> None:
         report = memory.library.purge(logs[0]).purge
         assert report is not None
         assert report.shared == (f"file:{logs[2]}",), "the only one that says the same"
+
+
+@pytest.mark.parametrize(("turn", "word"), [(0, "raven-11"), (1, "owl-77"), (1, "wren-5"), (3, "heron-22")])
+def test_what_an_agent_needs_to_continue_goes_with_its_turn(tmp_path: Path, turn: int, word: str) -> None:
+    """A rule, the last words about a prompt without an answer, a file, a task."""
+    edit = Part("tool_call", name="Edit", arguments={"file_path": "wren-5", "old_string": "a"}, call_id="1")
+    tasks = {"todos": [{"content": "Feed heron-22", "status": "pending"}]}
+    said: list[Said] = [
+        ("user", (text("Never touch raven-11."),)),
+        ("assistant", (text("Let me look at owl-77."), edit)),
+        ("tool", (Part("tool_result", text="ok", call_id="1"),)),
+        ("assistant", (Part("tool_call", name="TodoWrite", arguments=tasks, call_id="2"),)),
+    ]
+    with Slicebase.init(tmp_path) as memory:
+        spread(memory, conversation(*said))
+        assert left_of(tmp_path, word)
+        memory.purge(f"turn:{name(turn)}")
+        assert left_of(tmp_path, word) == []

@@ -1,6 +1,7 @@
 """The verbs of runs, on a workspace: sessions as runs, narratives, contexts, steps, seals, why."""
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -19,10 +20,10 @@ from slicebase.history.annotate import Annotator
 from slicebase.runs.event import EventDraft
 from slicebase.runs.gate import DEFAULT_THRESHOLDS, Thresholds, is_run_id
 from slicebase.runs.records import Span
-from slicebase.verbs.narrate import run_of
+from slicebase.verbs.session_runs import run_of
+from tests.context.test_projection import TRANSCRIPT
 from tests.importers.test_swe_agent import HISTORY
 from tests.runs.made import cycle
-from tests.runs.test_projection import TRANSCRIPT
 
 NOW = 1_767_225_600_000
 RUN = "r1"
@@ -184,9 +185,10 @@ def test_a_session_becomes_a_run_that_continues_when_the_session_has_grown(base:
     base.runs.compact("talk")
     base.truth.turns.add(Session("s2", "test"), _other(TRANSCRIPT), Annotator(base.truth))
     base.runs.from_session("s2", "talk")
-    printed = [name for name in types(base, "talk") if name != "SNAPSHOT"]
     base.runs.from_session("s2", "whole")
-    assert printed == types(base, "whole")
+    grown, whole = base.runs.status("talk"), base.runs.status("whole")
+    assert grown.claims["candidate"] == whole.claims["candidate"]
+    assert (grown.open_questions, grown.open_failures) == (whole.open_questions, whole.open_failures)
     assert code_of(lambda: base.runs.from_session("s2", RUN)) == "run-differs"
     assert code_of(lambda: base.runs.from_session("nothing", "x")) == "no-session"
 
@@ -203,7 +205,9 @@ def _other(turns: list[Any]) -> list[Any]:
 def test_a_projected_run_is_compacted_along_the_way(base: Slicebase) -> None:
     logged = base.runs.from_session("s1", "talk", compact=Thresholds(counted_events=4))
     assert len(logged.snapshots) == 1
-    assert base.runs.status("talk").claims["candidate"] == 2
+    base.runs.compact("talk")
+    claims = {claim["claim_id"]: claim.get("kind") for claim in base.runs.snapshot("talk")["state"]["claims"]}
+    assert (claims["reply-1"], claims["reply-2"]) == (None, None)
 
 
 def test_the_steps_of_a_trajectory_are_its_calls_unless_another_kind_is_asked_for(
@@ -501,3 +505,24 @@ def test_a_session_of_any_name_has_a_run_that_can_be_named(session: str) -> None
     made = run_of(session)
     assert is_run_id(made)
     assert made == run_of(session) != run_of(session + "y")
+
+
+@pytest.mark.parametrize("budget", [500, 1000, 2000, 4000])
+def test_a_context_of_a_run_never_loses_what_is_needed_to_go_on(base: Slicebase, budget: int) -> None:
+    """However many claims there are; what is left out is counted in the text."""
+    cited = evidence(base)
+    rule = {"claim_id": "rule", "statement": "Never push to main.", "kind": "instruction"}
+    pointer = msgspec.to_builtins(base.truth.ledger[cited].pointer)
+    claims = [{"claim_id": f"v{n}", "status": "verified", "statement": f"It was stale {n}."} for n in range(150)]
+    drafts = [{"type": "CLAIM", "payload": {**claim, "evidence_refs": [pointer]}} for claim in (rule, *claims)]
+    base.runs.log(RUN, [*drafts, {"type": "QUESTION", "payload": {"question": "task: clean up the lock"}}])
+    base.runs.compact(RUN)
+    made = base.context("stale lock", budget, run=RUN)
+    assert made.tokens <= budget
+    for needed in ("> Find the cause.", "- Never push to main.", "- Do the task: clean up", "1. Do the task: clean up"):
+        assert needed in made.text
+    (left,) = re.findall(r"(\d+) verified claims", made.text)
+    assert int(left) + len(re.findall(r"^- \*\*v\d+\*\*", made.text, flags=re.MULTILINE)) == 150
+    assert base.replay(made.id).identical
+    assert base.runs.narrative(RUN, tokens=1000).is_new is False
+    assert list(base.library.folder.mentioning(b"sn_")) == []

@@ -149,11 +149,12 @@ def from_(
     """Create a run from an imported conversation, or from a file.
 
     A file is imported first. A prompt becomes a step, the text before a tool call a plan, the call an act, its result
-    an observation, and an error a failure. In a trajectory, each call is a step. An answer of the agent becomes a
-    claim, a candidate unless it cites. A second call adds what is new in the conversation. It is refused if the new
-    turns change how the run ended: give the run another --id. What was imported of the file stays. Exit status 1 if
-    message content of the file was left out, and 5 if the call is refused, or the file is not what is stored under its
-    session.
+    an observation, and what failed a failure until it succeeds. In a trajectory, each call is a step. An answer of the
+    agent becomes a claim, a candidate unless it cites. So do standing instructions, decisions, findings, files and
+    commands; open tasks and a prompt without an answer become questions. A second call adds what is new in the
+    conversation, and ends what is over. It is refused if the conversation was rewound: give the run another --id. What
+    was imported of the file stays. Exit status 1 if message content of the file was left out, and 5 if the call is
+    refused, or the file is not what is stored under its session.
     """
     from slicebase.cli.history import import_progress, print_left_out
 
@@ -297,7 +298,7 @@ def compact(ctx: click.Context, run_id: str, as_json: bool) -> None:
 @run_argument
 @click.option("--reason", required=True, metavar="TEXT", help="Why the agent may repeat itself.")
 @click.option("--steps", type=CountingNumber(1), metavar="N", help="For so many further steps.")
-@click.option("--minutes", type=Decimal(0, min_open=True), metavar="N", help="For so many minutes.")
+@click.option("--minutes", type=Decimal(0, 525_600, min_open=True), metavar="N", help="For so many minutes, a year at most.")
 @redact_option
 @json_option
 @click.pass_context

@@ -152,11 +152,18 @@ def snapshot(ctx: click.Context, run_id: str, sequence: int | None, as_json: boo
 @click.command()
 @run_argument
 @click.option("--print", "only_print", is_flag=True, help="Print the narrative, and write no slice file.")
+@click.option(
+    "--tokens", type=WholeNumber(), metavar="N", help="Print the narrative in this size, and write no slice file."
+)
 @json_option
 @click.pass_context
-def narrative(ctx: click.Context, run_id: str, only_print: bool, as_json: bool) -> None:
-    """Write what a run knew at its last snapshot as a slice file. Prints the id of the file."""
-    made = open_base(ctx).runs.narrative(run_name(run_id), write=not only_print)
+def narrative(ctx: click.Context, run_id: str, only_print: bool, tokens: int | None, as_json: bool) -> None:
+    """Write what a run knew at its last snapshot as a slice file. Prints the id of the file.
+
+    A narrative has at most 4,000 tokens. Each of its sections says how many items it leaves out.
+    """
+    only_print = only_print or tokens is not None
+    made = open_base(ctx).runs.narrative(run_name(run_id), write=not only_print, tokens=tokens)
     if as_json:
         fields = made._asdict()
         print_json({**fields, "written": fields.pop("is_new")})

@@ -1,1 +1,1 @@
-"""The context for a model: ranking, assembly, the manifest, recall, and what a compaction lost."""
+"""The context for a model: ranking, assembly, the manifest, recall, what a compaction lost, and handovers."""

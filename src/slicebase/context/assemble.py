@@ -92,6 +92,7 @@ class Candidate(NamedTuple):
     score: int
     parts: dict[str, int]
     passage: Span | None = None  # the part of the text that matters, if not all of it does
+    is_whole: bool = False  # whether it is never cut
 
 
 class Piece(NamedTuple):
@@ -200,7 +201,7 @@ def _fill(
         if budget.turns is not None and len(chosen) >= budget.turns:
             left_out.append(LeftOut(candidate.ref, "turns", candidate.score))
             continue
-        piece, text = _cut(candidate, terms, longest)
+        piece, text = _cut(candidate, terms, budget.tokens if candidate.is_whole else longest)
         # The tokens of each block and of the line end after it are rounded up, so the sum is never too small.
         cost = piece.tokens + (0 if candidate.group in groups else tokens(group_heading(candidate.group)) + 1)
         if cost > room:

@@ -277,6 +277,35 @@ def _docker_class(plain: Sequence[str]) -> CommandClass | None:
     return "call" if plain[:1] == ["run"] or plain[:2] == ["compose", "up"] else None
 
 
+# What commands are for
+
+
+def command_family(simple: str) -> tuple[str, ...]:
+    """Returns what commands with one purpose have in common: the program, and its subcommand, target or script."""
+    words = _unwrapped(_words(simple))
+    if not words:
+        return ()
+    program = _base(words[0])
+    plain = [word for word in words[1:] if not word.startswith("-") and "=" not in word]
+    if program in _INTERPRETERS and (script := next((word for word in plain if _SCRIPT.match(word)), None)):
+        return program, _base(script)
+    if program in _RUNNERS:
+        plain = [word for word in plain if word not in ("run", "x", "r")]
+    return program, *plain[:1]
+
+
+_NAMED_TESTS: Final = re.compile(r"\s-(?:run|k|t|-filter|-grep|-testNamePattern)[ =]('[^']*'|\"[^\"]*\"|\S+)")
+
+
+def targets_of_tests(simple: str) -> tuple[str, ...]:
+    """Returns what a test command tests: folders, files, and tests as `file::name`; one empty text for everything."""
+    words = _unwrapped(_words(_NAMED_TESTS.sub(" ", simple)))
+    paths = [word.strip("'\"") for word in words[1:] if not word.startswith("-") and re.search(r"[/.]|::", word)]
+    paths = [re.sub(r"\A\./|/?\.\.\.\Z|/\Z", "", path).strip(".") for path in paths] or [""]
+    named = [match[1].strip("'\"^$") for match in _NAMED_TESTS.finditer(simple)]
+    return tuple(f"{path}::{name}" for path in paths for name in named) if named else tuple(paths)
+
+
 # Words
 
 

@@ -11,8 +11,9 @@ from slicebase.context.lost_commands import NeededCommand, is_narrow, needed_aga
 from slicebase.context.lost_items import OTHER_LANGUAGE, FoundItems, ItemState, TranscriptItem, placed_parts
 from slicebase.context.lost_phrases import LostKind, can_be_rule, kind_of_prompt, kind_of_statement, rule_in
 from slicebase.context.lost_points import MOST, Point, points, without_narration
-from slicebase.context.lost_shell import error_line, exit_code, how_tests_ended, simple_commands
+from slicebase.context.lost_shell import LOOKING, error_line, exit_code, how_tests_ended, simple_commands
 from slicebase.context.lost_speech import (
+    REFUSED,
     SpeechOrigin,
     blocks,
     is_client_result,
@@ -41,9 +42,6 @@ from slicebase.graph.turn import Part, Turn
 
 DONE: Final = frozenset({"completed", "done", "cancelled", "canceled", "deleted"})
 TASK_NUMBER: Final = re.compile(r"Task #(\w+)")
-REFUSED: Final = re.compile(
-    r"(?:user|person) (?:doesn't|does not|didn't) want to|rejected by (?:the )?user", re.IGNORECASE
-)
 REASON: Final = re.compile(r"the user (?:said|provided the following reason[^:]*):\s*(.+)", re.DOTALL | re.IGNORECASE)
 _REPORT: Final[tuple[LostKind, str]] = ("finding", "stated")
 _LEAST_WORDS: Final = {"finding": 3}  # content words of a statement
@@ -346,15 +344,11 @@ class _Reader:
 
 _EXIT: Final = re.compile(r"\b(?:error|exit|code|status|exited|process|with)\b", re.IGNORECASE)
 _STEP: Final = re.compile(r"\W*(?:step|phase|task|part)\s+\w+", re.IGNORECASE)
-_LOOKING: Final = re.compile(
-    r"(?:cat|head|tail|less|ls|find|fd|grep|rg|ag|wc|which|stat|file|tree|diff|jq|awk|sed -n|nl|"
-    r"git (?:status|diff|log|show|grep|ls-files|blame|rev-parse|branch))\b"
-)
 
 
 def _only_looks(simple: Iterable[str]) -> bool:
     """Returns whether commands only look around: that something is not there is no error of the work."""
-    return all(_LOOKING.match(each) for each in simple)
+    return all(LOOKING.match(each) for each in simple)
 
 
 def _families(needed: Iterable[NeededCommand]) -> list[tuple[str, ...]]:

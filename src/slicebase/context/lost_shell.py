@@ -17,6 +17,12 @@ _TOKEN: Final = re.compile(
 )
 _DOCUMENT: Final = re.compile(r"<<(?!<)-?\s*(['\"]?)([A-Za-z_]\w*)\1")
 
+# Commands that only look around.
+LOOKING: Final = re.compile(
+    r"(?:cat|head|tail|less|ls|find|fd|grep|rg|ag|wc|which|stat|file|tree|diff|jq|awk|sed -n|nl|"
+    r"git (?:status|diff|log|show|grep|ls-files|blame|rev-parse|branch))\b"
+)
+
 
 class Pipeline(NamedTuple):
     """A pipeline of a script: the plain text of each of its commands, and its span in the script."""

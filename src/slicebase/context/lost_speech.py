@@ -36,6 +36,10 @@ _CLIENT_RESULT: Final = re.compile(
     r"This command requires approval|Claude requested permissions|Tool ran without output|agentId: |"
     r"The file .{1,400} has been (?:updated|created)|File created successfully|Successfully (?:wrote|edited))"
 )
+# A client's message that the user refused a call.
+REFUSED: Final = re.compile(
+    r"(?:user|person) (?:doesn't|does not|didn't) want to|rejected by (?:the )?user", re.IGNORECASE
+)
 _REMINDER: Final = re.compile(
     r"<(system-reminder|usage)>.*?(?:</\1>|\Z)|</?thinking>|^agentId: .*$", re.DOTALL | re.MULTILINE
 )

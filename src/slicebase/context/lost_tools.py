@@ -7,7 +7,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, Literal, NamedTuple
 
-from slicebase.graph.turn import Part
+from msgspec.structs import replace
+
+from slicebase.graph.turn import Part, Turn
 
 READERS: Final = frozenset({"read", "read_file", "view", "view_image", "notebookread"})
 WRITERS: Final = frozenset(
@@ -29,6 +31,8 @@ SHELLS: Final = frozenset(
 REPORTERS: Final = frozenset({"task", "agent", "taskoutput", "agentoutput", "spawn_agent", "wait_agent"})
 PLANNERS: Final = frozenset({"exitplanmode", "exit_plan_mode"})
 ASKERS: Final = frozenset({"askuserquestion", "ask_user"})
+# Tools by whose call an agent ends its work.
+FINISHERS: Final = frozenset({"submit", "finish", "exit", "attempt_completion", "complete_task", "task_complete"})
 # Tools that write a complete list of tasks: the key of the list, and the key of the text of an entry.
 TODO_LISTS: Final[Mapping[str, tuple[str, str]]] = {
     "todowrite": ("todos", "content"),
@@ -120,3 +124,51 @@ def _texts(arguments: Any) -> Iterator[str]:
         for inner in arguments.values() if isinstance(arguments, dict) else arguments:
             if isinstance(inner, str | list) and "*** " in str(inner):
                 yield from _texts(inner)
+
+
+# Actions of SWE-agent
+
+
+class Actions:
+    """The actions of SWE-agent, which are lines for its own shell, as calls of the tools that other agents have.
+
+    An edit names no file: it changes the one that was opened last. A result names no call: it is that of the last one.
+    """
+
+    def __init__(self) -> None:
+        self.opened = ""
+        self.count = 0
+
+    def numbered(self, part: Part) -> Part:
+        """Returns a part as a call, or as a result, with an id that both have; other parts as they are."""
+        self.count += part.type == "tool_call"
+        if part.type not in ("tool_call", "tool_result") or part.call_id is not None:
+            return self.as_call(part)
+        return replace(self.as_call(part), call_id=f"action {self.count}")
+
+    def as_call(self, part: Part) -> Part:
+        """Returns the call of a part; a part that is no such action as it is."""
+        if part.type != "tool_call" or not isinstance(part.arguments, str) or not part.name:
+            return part
+        first, _, body = part.arguments.partition("\n")
+        words = [word.strip("'\"") for word in first.split()[1:]] or [""]
+        if part.name in ("open", "create"):
+            self.opened = words[0]
+            return replace(part, name="read" if part.name == "open" else "write", arguments={"file_path": words[0]})
+        if part.name == "edit":
+            return replace(part, arguments={"file_path": self.opened, "new_string": body or " ".join(words)})
+        if part.name in ("find_file", "search_file", "search_dir"):
+            return replace(part, name="grep", arguments={"pattern": words[0], "path": " ".join(words[1:])})
+        if part.arguments.split()[:1] != [part.name] or part.name in FINISHERS:
+            return part
+        return replace(part, name="bash", arguments={"command": part.arguments})
+
+
+def as_calls(turns: Iterable[Turn], actions: Actions | None = None) -> list[Turn]:
+    """Returns turns in which the actions of SWE-agent are calls. `actions` knows what the turns before have opened."""
+    actions = actions or Actions()
+    found = []
+    for turn in turns:
+        parts = tuple(map(actions.numbered, turn.parts))
+        found.append(turn if parts == turn.parts else replace(turn, parts=parts))
+    return found

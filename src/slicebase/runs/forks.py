@@ -48,7 +48,7 @@ def forked_state(snapshot: Mapping[str, Json]) -> Iterator[EventDraft]:
     )
     for type_, kind in ITEMS.items():
         for item in state[kind.collection]:
-            yield EventDraft(type=type_, payload={name: item[name] for name in kind.fields})
+            yield EventDraft(type=type_, payload={name: item[name] for name in kind.fields if name in item})
     for question in state["open_questions"]:
         yield EventDraft.of("QUESTION", QuestionLogged(question=question))
     yield from source_events(coverage["source_ids_seen"], coverage["chunk_ids_seen"])

@@ -13,6 +13,7 @@ QuestionStatus = Literal["open", "closed"]
 CheckStatus = Literal["PASS", "FAIL"]
 FailureAction = Literal["NONE", "RETRY", "SYSTEM_ERROR"]
 StopReason = Literal["OBJECTIVE_ACHIEVED", "BUDGET_EXCEEDED", "NO_EVIDENCE", "HUMAN_REQUESTED", "SYSTEM_ERROR"]
+StepAt = Literal["prompt", "call"]  # what a step of a conversation is
 LoopKind = Literal["repeat", "alternate"]
 DoneDefinition = str | dict[str, Any]
 
@@ -58,6 +59,7 @@ class Claim(Record, frozen=True):
     evidence_refs: tuple[Pointer, ...]
     since: int
     changed: int
+    kind: str | UnsetType = UNSET  # of what a transcript says: instruction, decision, finding … (ruling 55)
 
 
 class Conflict(Record, frozen=True):
@@ -190,6 +192,7 @@ class ClaimLogged(Record, frozen=True):
     statement: str
     status: ClaimStatus = "candidate"
     evidence_refs: tuple[Pointer, ...] = ()
+    kind: str | UnsetType = UNSET
     made_from: MadeFrom | UnsetType = UNSET
 
 
@@ -204,6 +207,7 @@ class ConflictLogged(Record, frozen=True):
 class QuestionLogged(Record, frozen=True):
     question: str
     status: QuestionStatus = "open"
+    made_from: MadeFrom | UnsetType = UNSET
 
 
 class FailureLogged(Record, frozen=True):

@@ -151,7 +151,7 @@ ITEMS: Mapping[str, ItemKind] = {
     "CLAIM": ItemKind(
         "claims",
         "claim_id",
-        ("claim_id", "status", "statement", "evidence_refs"),
+        ("claim_id", "status", "statement", "evidence_refs", "kind"),
         {"status": "candidate", "evidence_refs": []},
         ("evidence_refs",),
     ),

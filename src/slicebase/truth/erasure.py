@@ -172,7 +172,7 @@ class PassageSearch:
 
 
 def _made_from(payload: Mapping[str, Any], turns: Set[str]) -> dict[str, str]:
-    """Returns the words of an event that were made from one of these turns, by their fields (`runs/projection.py`)."""
+    """Returns the words of an event that were made from one of these turns (`context/projection.py`), by field."""
     stated = payload.get("made_from")
     sources = {"text": [payload.get("ref")], **(stated if isinstance(stated, dict) else {})}
     return {

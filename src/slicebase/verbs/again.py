@@ -42,7 +42,7 @@ def _snapshot_again(parts: Parts, before: Manifest) -> tuple[Candidate, ...]:
     from slicebase.verbs.narrate import first_pieces
 
     try:
-        return first_pieces(parts, corpus.removeprefix("run:"))
+        return first_pieces(parts, corpus.removeprefix("run:"), before.budget.tokens)
     except SlicebaseError as error:
         if error.code not in ("no-run", "purged"):
             raise

@@ -64,7 +64,7 @@ def context(
 
     if record and not parts.truth.database.read_only:
         check_step(parts, run, step)
-    made = built(parts, lambda: context_for(parts, request, first_pieces(parts, run)), record=record)
+    made = built(parts, lambda: context_for(parts, request, first_pieces(parts, run, tokens)), record=record)
     if made.recorded:
         bind(parts, run, made, step)
     return made

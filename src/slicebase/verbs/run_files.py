@@ -15,12 +15,12 @@ from slicebase.history.inputs import inputs
 from slicebase.history.namesakes import refuse_other_records
 from slicebase.importers.subagents import is_subagent
 from slicebase.importers.values import REASONS, Batch, Options
-from slicebase.runs.projection import StepAt
+from slicebase.runs.records import StepAt
 from slicebase.truth.run_writer import Logged
 from slicebase.truth.turns import AddedTurns
 from slicebase.verbs.imports import index_new_turns
-from slicebase.verbs.narrate import steps_of
 from slicebase.verbs.parts import Parts
+from slicebase.verbs.session_runs import steps_of
 
 _SHOWN: Final = 20  # sessions that an error names
 

@@ -11,18 +11,17 @@ from typing import TYPE_CHECKING, Any
 from slicebase.context.assemble import Context
 from slicebase.core.hashing import digest
 from slicebase.errors import SlicebaseError
-from slicebase.history.paths import Paths
 from slicebase.runs.event import Event, EventDraft, draft_of
 from slicebase.runs.gate import Thresholds
 from slicebase.runs.guards import with_guards
-from slicebase.runs.narrative import Narrative, narrate
-from slicebase.runs.projection import StepAt, project, terms_of
+from slicebase.runs.narrative import NARRATIVE_TOKENS, Narrative, narrate
 from slicebase.runs.records import (
     DEFAULT_PROVENANCE_MODE,
     ClaimStatus,
     DoneDefinition,
     Pointer,
     RunStarted,
+    StepAt,
     StopReason,
 )
 from slicebase.runs.state import Json
@@ -31,7 +30,7 @@ from slicebase.truth.run_writer import Logged
 from slicebase.truth.runs import NO_BLOBS, StoredRuns
 from slicebase.verbs.evidence import ChunkTexts, Cites, cited
 from slicebase.verbs.names import claim_id, completes
-from slicebase.verbs.narrate import bind, keep_narrative, last_narrated, new_drafts, run_of, steps_of
+from slicebase.verbs.narrate import bind, keep_narrative, last_narrated
 from slicebase.verbs.parts import Parts
 from slicebase.verbs.run_items import (
     MakeEvent,
@@ -131,26 +130,15 @@ class Runs:
         done: DoneDefinition | None = None,
         step_at: StepAt | None = None,
         compact: Compact = False,
-        open_end: bool = False,
     ) -> Logged:
         """Projects a stored conversation as a run; to an existing run it adds what is new in the conversation.
 
-        By default a step is a call in a trajectory, and a prompt elsewhere. `open_end` is for a conversation that
-        continues: what its next turns may still change is left for the next call.
+        By default a step is a call in a trajectory, and a prompt elsewhere.
         """
-        truth = self._parts.truth
-        name, now, acts = run_id or run_of(session), self._now, self._stored.log.acts()
-        turns = Paths(truth).to_leaf(session, leaf)
-        terms = terms_of(turns, objective, done)
-        steps = step_at or steps_of(truth.turns.session(session).format)
-        drafts = project(turns, started=terms, evidence=truth.ledger, step_at=steps, open_end=open_end)
-        try:
-            self._stored.begin(name, self._stored.unpurged(session, acts, drafts[:1]), now)
-        except SlicebaseError as error:
-            if error.code != "run-exists":
-                raise
-        new = self._stored.unpurged(session, acts, new_drafts(self._stored, name, drafts))
-        return self._stored.append(name, new, now, self._thresholds(compact))
+        from slicebase.verbs.session_runs import project_session, run_of  # start-up counts
+
+        name, limits = run_id or run_of(session), self._thresholds(compact)
+        return project_session(self._parts, self._stored, name, session, leaf, (objective, done), step_at, limits)
 
     @door(names="run_id session", left="path leaf")
     def from_file(
@@ -328,12 +316,16 @@ class Runs:
 
         return run_report(self._parts, self._stored, run_id, self._usual)
 
-    def narrative(self, run_id: str, *, write: bool = True) -> Narrative:
-        """Returns the narrative of a run's last snapshot that passed, and writes it as a slice file."""
+    def narrative(self, run_id: str, *, write: bool = True, tokens: int | None = None) -> Narrative:
+        """Returns the narrative of a run's last snapshot that passed, and writes it as a slice file.
+
+        A stored narrative has one size for all. With `tokens`, it has another one, and is not written.
+        """
         folder = self._parts.folder
-        with folder.writing() if write else nullcontext() as writer:
+        with folder.writing() if write and tokens is None else nullcontext() as writer:
             snapshot = self.snapshot(run_id)
-            narrative = narrate(snapshot, last_narrated(self._stored, folder, snapshot))
+            previous = last_narrated(self._stored, folder, snapshot)
+            narrative = narrate(snapshot, previous, NARRATIVE_TOKENS if tokens is None else tokens)
             return narrative._replace(is_new=writer is not None and keep_narrative(writer, narrative))
 
     def events(self, run_id: str) -> list[Event]:

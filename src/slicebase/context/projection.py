@@ -1,23 +1,27 @@
 """A transcript as a run: the turns of a session as events (architecture.md, "How the three specifications meet").
 
-A prompt is a step. The text before a tool call is PLAN_DONE, the call ACT_DONE and its result OBSERVE_DONE. An error of
-a tool is a FAILURE, which a later success of the same call resolves. The reply of an agent at the end of a step is a
-CLAIM: a candidate, unless it names evidence that is in the ledger. Long texts are cut and referred to (ruling 39).
+A prompt is a step. The text before a tool call is PLAN_DONE, the call ACT_DONE and its result OBSERVE_DONE. A call that
+fails is a FAILURE, which a later success of the same intention resolves (`outcomes.py`); its id is its fingerprint, so
+that repetitions are one failure. The reply of an agent at the end of a step is a CLAIM: a candidate, unless it names
+evidence that is in the ledger. Long texts are cut and referred to (ruling 39).
 
 Every event says which turns its words were made from: `ref` names the turn of a text, and `made_from` the turns of a
 field where there are several, or of another field. A purge of a turn follows them (ruling 46).
 
-With `open_end`, events that later turns could still change are left out. The events of a session are then the first
-events of the same session after it has grown.
+What later turns could still change is left to `ending`: the events that `project` returns are the first events of the
+same session after it has grown.
 """
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import UNSET
 
+from slicebase.context.lost_speech import said_by_user
+from slicebase.context.lost_tools import Actions
+from slicebase.context.outcomes import CallOutcome, OpenFailures, outcome
 from slicebase.core.hashing import canonical, digest
 from slicebase.core.times import to_text
 from slicebase.errors import SlicebaseError
@@ -25,14 +29,22 @@ from slicebase.graph.turn import Part, Turn, part_text
 from slicebase.runs.event import EventDraft
 from slicebase.runs.evidence import Evidence
 from slicebase.runs.manifests import source_events
-from slicebase.runs.records import ClaimLogged, DoneDefinition, FailureLogged, RunStarted
+from slicebase.runs.records import ClaimLogged, DoneDefinition, FailureLogged, RunStarted, StepAt
 
 KEPT = 500  # code points that are kept of a longer text
-_WHERE_LENGTH = 200
+_ID_DIGITS = 12  # of a fingerprint, in the id of a failure
 _SEEN_AT_ONCE = 50
 _EVIDENCE_ID = re.compile(r"\bev_[0-9a-f]{32}\b")
 
-StepAt = Literal["prompt", "call"]
+
+class Projected(NamedTuple):
+    """The events of a conversation: those that stay when it grows, and those that end it as it is now."""
+
+    drafts: list[EventDraft]
+    ending: list[EventDraft]
+    turns: int
+    step: int  # the last one, and the time of the last turn
+    time: str
 
 
 def project(
@@ -41,8 +53,7 @@ def project(
     started: RunStarted | None = None,
     evidence: Mapping[str, Evidence] | None = None,
     step_at: StepAt = "prompt",
-    open_end: bool = False,
-) -> list[EventDraft]:
+) -> Projected:
     """Returns the events of a conversation, whose turns are given in order.
 
     Without terms, the first prompt is the objective. A trajectory has one prompt and many cycles of plan, act and
@@ -53,9 +64,11 @@ def project(
     projection.log("RUN_STARTED", turns[0], msgspec.to_builtins(started))
     for turn in turns:
         projection.add(turn)
-    if not open_end:
-        projection.finish()
-    return projection.drafts
+    count = len(projection.drafts)
+    projection.finish()
+    return Projected(
+        projection.drafts[:count], projection.drafts[count:], len(turns), projection.step, to_text(turns[-1].time)
+    )
 
 
 def terms_of(
@@ -67,12 +80,15 @@ def terms_of(
     """
     if not turns:
         raise SlicebaseError("bad-transcript", "a conversation without turns cannot be a run")
-    prompt = next((turn for turn in turns if turn.role == "user" and _text(turn.parts)), None)
+    prompts = [turn for turn in turns if turn.role == "user" and _text(turn.parts)]
+    spoken = (turn for turn in prompts if said_by_user(_text(turn.parts)).strip())
+    prompt = next(spoken, prompts[0] if prompts else None)
     if not objective and prompt is None:
         raise SlicebaseError(
             "bad-transcript", "the conversation has no prompt that could be the objective", hint="give an objective"
         )
-    first = _text(prompt.parts) if prompt else ""
+    whole = _text(prompt.parts) if prompt else ""
+    first = said_by_user(whole).strip() or whole
     session = f"session:{turns[0].session}"
     canonical(done_definition)  # raises our error for what has no JSON form
     return RunStarted(
@@ -83,12 +99,12 @@ def terms_of(
     )
 
 
-class _OpenCall(NamedTuple):
-    tool: str
-    text: str
+class _Failed(NamedTuple):
+    """A failure as it was logged last, the turn in which it was first, and how often it was."""
 
-
-_UNKNOWN = _OpenCall("tool", "")
+    logged: FailureLogged
+    first: Turn
+    times: int
 
 
 class _Projection:
@@ -102,9 +118,10 @@ class _Projection:
         self.in_cycle = False  # after a plan or call, before its first result
         self.waiting: list[tuple[Turn, Part]] = []  # text that is a plan if a call follows, else a reply
         self.unseen: list[Turn] = []
-        self.calls: dict[str | None, tuple[_OpenCall, Turn]] = {}
-        self.open_failures: dict[_OpenCall, list[FailureLogged]] = {}
-        self.failures = 0
+        self.calls: dict[str | None, tuple[Part, Turn]] = {}
+        self.failed: dict[str, _Failed] = {}
+        self.open = OpenFailures()
+        self.actions = Actions()
 
     def log(self, type_: str, turn: Turn, payload: Mapping[str, Any], step: int | None = None) -> None:
         self.drafts.append(EventDraft(type=type_, step=step, time=to_text(turn.time), payload=dict(payload)))
@@ -135,33 +152,45 @@ class _Projection:
         if plan := _text(parts) or _text(parts, "thinking"):
             self.log("PLAN_DONE", turn, _text_payload(plan, self.waiting[0][0], _turns(self.waiting)), self.step)
         self.waiting = []
-        call = _OpenCall(part.name or "tool", canonical(part.arguments).decode())
-        self.calls[part.call_id] = call, turn
-        self.log("ACT_DONE", turn, {"tool": call.tool, **_text_payload(call.text, turn)}, self.step)
+        self.calls[part.call_id] = self.actions.as_call(part), turn
+        said = canonical(part.arguments).decode()
+        self.log("ACT_DONE", turn, {"tool": part.name or "tool", **_text_payload(said, turn)}, self.step)
 
     def observe(self, turn: Turn, part: Part) -> None:
         self.in_cycle = False
-        call, caller = self.calls.get(part.call_id, (_UNKNOWN, turn))
-        text = part_text(part)
-        self.log("OBSERVE_DONE", turn, {"tool": call.tool, "error": part.error, **_text_payload(text, turn)}, self.step)
-        if part.error:
-            self.fail(turn, call, caller, text)
-        else:
-            for failure in self.open_failures.pop(call, []):
-                resolved = msgspec.structs.replace(failure, status="resolved")
-                self.log("FAILURE", turn, msgspec.to_builtins(resolved), self.step)
+        call, caller = self.calls.get(part.call_id, (None, turn))
+        said = {
+            "tool": (call.name if call else None) or "tool",
+            "error": part.error,
+            **_text_payload(part_text(part), turn),
+        }
+        self.log("OBSERVE_DONE", turn, said, self.step)
+        found = outcome(call, part)
+        if found.ended == "failed":
+            self.fail(turn, caller, found)
+        elif found.ended == "ok":
+            self.resolve(turn, self.open.made_good(found))
 
-    def fail(self, turn: Turn, call: _OpenCall, caller: Turn, text: str) -> None:
-        self.failures += 1
-        failure = FailureLogged(
-            failure_id=f"failure-{self.failures}",
+    def fail(self, turn: Turn, caller: Turn, found: CallOutcome) -> None:
+        name = f"failure-{found.fingerprint.removeprefix('sha256:')[:_ID_DIGITS]}"
+        before = self.failed.get(name)
+        first, times = (before.first, before.times + 1) if before else (turn, 1)
+        places = f"{times} times, first {_ref(first)}, last {_ref(turn)}" if before else _ref(turn)
+        logged = FailureLogged(
+            failure_id=name,
             category="tool_error",
-            where=f"{call.tool} {call.text}"[:_WHERE_LENGTH].rstrip(),
-            why=_statement(text or "no message", turn),
-            made_from={"where": _refs([caller]), "why": _refs([turn])},
+            where=found.where,
+            why=f"{found.why} ({places})",
+            made_from={"where": _refs([caller]), "why": _refs({first.id: first, turn.id: turn}.values())},
         )
-        self.open_failures.setdefault(call, []).append(failure)
-        self.log("FAILURE", turn, msgspec.to_builtins(failure), self.step)
+        self.failed[name] = _Failed(logged, first, times)
+        self.log("FAILURE", turn, msgspec.to_builtins(logged), self.step)
+        self.resolve(turn, self.open.add(name, found))
+
+    def resolve(self, turn: Turn, names: Iterable[str]) -> None:
+        for name in names:
+            resolved = msgspec.structs.replace(self.failed[name].logged, status="resolved")
+            self.log("FAILURE", turn, msgspec.to_builtins(resolved), self.step)
 
     def finish(self) -> None:
         """Ends a step: the last text is its reply."""

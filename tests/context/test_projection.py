@@ -7,12 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from slicebase.context.projection import KEPT
+from slicebase.context.projection import project as projected
 from slicebase.core.ids import turn_id
 from slicebase.errors import SlicebaseError
 from slicebase.graph.turn import Parent, Part, Role, Turn
 from slicebase.runs.event import EventDraft, LogHead
 from slicebase.runs.gate import compact
-from slicebase.runs.projection import KEPT, project
 from slicebase.runs.records import RunStarted
 from slicebase.runs.state import RunState, fold
 from tests.runs.made import LEDGER, NOW, RUN, STALE, STARTED, append_all, inputs
@@ -51,6 +52,12 @@ TRANSCRIPT = session(
     ("user", (say("Thank you. Is it tested?"), say("Please test."))),
     ("assistant", (say("Yes."),)),
 )
+
+
+def project(turns: list[Turn], **options: Any) -> list[EventDraft]:
+    """Returns the events of a conversation with its end."""
+    found = projected(turns, **options)
+    return [*found.drafts, *found.ending]
 
 
 def types(drafts: list[EventDraft]) -> list[str]:
@@ -111,7 +118,8 @@ def test_the_first_prompt_is_the_objective_unless_one_is_given() -> None:
 def test_a_tools_error_is_a_failure_that_the_same_calls_success_resolves() -> None:
     first, second = of_type("FAILURE", project(TRANSCRIPT))
     assert first.payload["category"] == "tool_error"
-    assert first.payload["where"] == 'bash {"command":"make"}'
+    assert first.payload["where"] == "bash: make"
+    assert first.payload["why"] == f"make: *** stale lock file (turn:{TRANSCRIPT[2].id})"
     assert (first.payload["status"], second.payload["status"]) == ("open", "resolved")
     assert first.payload["failure_id"] == second.payload["failure_id"]
 
@@ -197,9 +205,8 @@ def test_the_events_of_a_session_are_the_first_of_the_longer_session(turns: list
     """So a run can continue when its transcript has grown."""
     made = session(("user", (say("start"),)), *turns)
     length = data.draw(st.integers(1, len(made)))
-    first = project(made[:length], open_end=True)
-    assert project(made, open_end=True)[: len(first)] == first
-    assert project(made)[: len(first)] == first
+    first = projected(made[:length]).drafts
+    assert projected(made).drafts[: len(first)] == first
 
 
 @settings(max_examples=40, deadline=None)

@@ -1,0 +1,334 @@
+"""What an agent needs to continue a conversation, as the claims and open questions of its run (ruling 55).
+
+It is what `tt lost` looks for (`lost_follow.items`): standing instructions, decisions, findings, artefacts, and
+commands that tested or built and worked; and the files that were written or read last, with their state. Each is a
+claim of a `kind`, a candidate, with its words as evidence. An open task and a prompt without an answer are questions.
+What is over (done, resolved, revised, rejected …) is neither.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any, Final, NamedTuple
+
+from slicebase.context.lost_follow import items
+from slicebase.context.lost_items import TranscriptItem, placed_parts
+from slicebase.context.lost_phrases import is_narration
+from slicebase.context.lost_requests import Exchange, exchanges
+from slicebase.context.lost_shell import simple_commands
+from slicebase.context.lost_tools import (
+    FINISHERS,
+    PATHS,
+    READERS,
+    argument,
+    as_calls,
+    command_in,
+    file_changes,
+    tool_name,
+)
+from slicebase.context.lost_words import sentences
+from slicebase.context.outcomes import OpenFailures, outcome
+from slicebase.core.hashing import canonical, digest_of
+from slicebase.graph.turn import Part, Turn, part_text
+from slicebase.runs.evidence import Chunk, Evidence, cite
+from slicebase.runs.records import Span
+
+HANDOVER_RULES: Final = "handover/1"
+
+_STANDS: Final = frozenset({"standing", "open"})
+_STATEMENT: Final = 500  # characters
+_QUESTION: Final = 300
+_STEP: Final = 200
+_BEGINNING: Final = 60  # characters of a statement by which it is found again
+_CITED: Final = 500  # characters of a call that is cited as a whole
+_NEWEST: Final = 8  # turns in which an edit says what the work is about now
+_MOST_NAMES: Final = 5
+_MOST_READ: Final = 12  # files that were only read
+_ID_DIGITS: Final = 12
+
+
+class HandoverClaim(NamedTuple):
+    """Something that a conversation says or did: its kind, its words, and the evidence for them."""
+
+    claim_id: str
+    kind: str
+    statement: str
+    evidence: Evidence
+
+
+class HandoverQuestion(NamedTuple):
+    """A task or a prompt that is open, with the turns that its words are from."""
+
+    text: str
+    turns: tuple[str, ...]
+
+
+class Handover(NamedTuple):
+    """What an agent needs to continue a conversation."""
+
+    claims: list[HandoverClaim]
+    questions: list[HandoverQuestion]
+
+
+def handover(turns: Sequence[Turn]) -> Handover:
+    """Returns what an agent needs to continue after these turns, which are given in order."""
+    texts = _TurnTexts(turns)
+    turns = as_calls(turns)
+    found = items(turns)
+    asked = exchanges(turns)
+    waiting = asked[-1] if asked and not _is_answered(asked[-1], turns) else None
+    claims: dict[str, HandoverClaim] = {}
+    newest_first = sorted(found, key=lambda item: (-item.order, item.start))
+    calls = _Calls(turns)
+    said = [
+        item
+        for item in newest_first
+        if item.state in _STANDS and _is_claim(item) and not (item.state == "open" and item.turn in calls.mended)
+    ]
+    for kind, words, name, place in (*_said(said), *calls.refused(), *_files(turns)):
+        claim_id = f"{kind}-{digest_of([kind, name]).removeprefix('sha256:')[:_ID_DIGITS]}"
+        evidence = texts.cite(place)
+        if evidence is not None and claim_id not in claims:
+            claims[claim_id] = HandoverClaim(claim_id, kind, _cut(words, _STATEMENT), evidence)
+    return Handover(list(claims.values()), list(_questions(found, asked, waiting, turns)))
+
+
+class _Words(NamedTuple):
+    """Words in a turn, and their span in its readable text."""
+
+    turn: str
+    words: str
+    start: int
+    end: int
+
+
+_Found = tuple[str, str, str, _Words]  # kind, statement, what it is known by, where it stands
+
+
+def _is_claim(item: TranscriptItem) -> bool:
+    if item.kind == "instruction":
+        return item.mark == "rule"
+    if item.kind == "command":
+        return item.state == "standing" and item.result is not None
+    if item.kind == "artefact":
+        return item.mark != "file"  # files are claims with their state
+    if item.mark != "by the user" and _PROPOSES.match(item.text):
+        return False
+    leads_in = item.origin == "report" and item.text.rstrip("*_` ").endswith(":")
+    return item.kind == "decision" or (item.kind == "finding" and item.form != "heading" and not leads_in)
+
+
+_PROPOSES: Final = re.compile(r"\W*let's\b", re.IGNORECASE)  # while it works, an agent says so of its next step
+
+
+def _said(found: Iterable[TranscriptItem]) -> Iterator[_Found]:
+    for item in found:
+        name = " ".join(item.quotes) if item.quotes else " ".join(item.text.lower().split())
+        yield item.kind, item.text, name, _Words(item.turn, item.text, item.start, item.end)
+
+
+class _Calls:
+    """How the calls of a conversation ended: which the user refused, and what was said of failures that are over."""
+
+    def __init__(self, turns: Sequence[Turn]) -> None:
+        self.mended: set[str] = set()  # turns right after a failure that was made good
+        self._refused: dict[str, _Found] = {}
+        self._open = OpenFailures()
+        self._after: dict[str, list[str]] = {}
+        calls: dict[str | None, tuple[Part, Turn]] = {}
+        failed: list[str] = []
+        for turn in turns:
+            if turn.role == "assistant":
+                for name in failed:
+                    self._after.setdefault(name, []).append(turn.id)
+                failed = []
+            for part in turn.parts:
+                if part.type == "tool_call":
+                    calls[part.call_id] = part, turn
+                elif part.type == "tool_result" and part.call_id in calls:
+                    failed += self._ended(*calls[part.call_id], part)
+
+    def refused(self) -> Iterator[_Found]:
+        """Yields the calls that the user refused and that were not made since, the newest first.
+
+        A reason that the user gave is an instruction of its own.
+        """
+        yield from reversed(self._refused.values())
+
+    def _ended(self, call: Part, caller: Turn, result: Part) -> list[str]:
+        """Notes how a call ended. Returns its failure."""
+        found = outcome(call, result)
+        key, name = str(sorted(found.needs) or found.call), found.fingerprint
+        self._refused.pop(key, None)
+        if found.ended == "refused":
+            at = _Words(caller.id, found.where.partition(": ")[2], 0, 0)
+            self._refused[key] = "instruction", f"The user refused {found.where}", key, at
+        good = self._open.made_good(found) if found.ended == "ok" else []
+        if found.ended == "failed":
+            good = self._open.add(name, found)
+        self.mended.update(turn for each in good for turn in self._after.pop(each, ()))
+        return [name] if found.ended == "failed" else []
+
+
+class _FileState(NamedTuple):
+    how: str  # created, changed, removed or read
+    times: int
+    at: _Words
+    names: tuple[str, ...] = ()  # in the lines that the last edit changed
+
+
+def _files(turns: Sequence[Turn]) -> Iterator[_Found]:
+    """Yields the files that were written, and some that were read, the last one first."""
+    failed = {part.call_id for turn in turns for part in turn.parts if part.type == "tool_result" and part.error}
+    files: dict[str, _FileState] = {}
+    for turn in turns:
+        for part, _, place in placed_parts(turn):
+            if part.type != "tool_call" or part.call_id in failed:
+                continue
+            changes = [(change.path, str(change.how)) for change in file_changes(part)]
+            changes += [(path, "removed") for path in _removed(part, files)]
+            if not changes and tool_name(part) in READERS and (path := argument(part, PATHS)):
+                changes = [(path, "read")]
+            for path, how in changes:
+                at = _Words(turn.id, path, place, place)
+                files[path] = _after(files.pop(path, None), how, at)._replace(names=_changed_names(part))
+    newest = {turn.id for turn in turns[-_NEWEST:]}
+    read = 0
+    for path, state in reversed(files.items()):
+        read += state.how == "read"
+        if state.how != "read" or read <= _MOST_READ:
+            times = f" {state.times} times" if state.times > 1 else ""
+            last = f", last {', '.join(state.names)}" if state.names and state.at.turn in newest else ""
+            yield "file", f"{path} ({state.how}{times}{last})", path, state.at
+
+
+def _removed(call: Part, known: Iterable[str]) -> Iterator[str]:
+    """Yields the known files that a command removes."""
+    for simple in simple_commands(command_in(tool_name(call), call.arguments) or ""):
+        program, *words = simple.removeprefix("git ").split()
+        for word in words if program == "rm" else ():
+            yield from (path for path in [*known] if path == word or path.endswith(f"/{word}"))
+
+
+def _after(before: _FileState | None, how: str, at: _Words) -> _FileState:
+    if before is None or before.how in ("read", "removed") or how == "removed":
+        return _FileState(how, 1, at)
+    if how == "read":
+        return before._replace(at=at)
+    return _FileState(before.how, before.times + 1, at)
+
+
+_NAME: Final = re.compile(r"\b(?=\w*[a-z0-9][A-Z]|\w*\w_\w|[A-Z]{2}\w*[a-z])[A-Za-z_]\w{3,}")
+
+
+def _changed_names(call: Part) -> tuple[str, ...]:
+    """Returns some names of code in the lines that an edit adds or removes."""
+    given = call.arguments if isinstance(call.arguments, dict) else {}
+    edits = given.get("edits") if isinstance(given.get("edits"), list) else [given]
+    found: dict[str, None] = {}
+    for edit in (each for each in edits or () if isinstance(each, dict)):
+        old, new = (_lines_of(edit, keys) for keys in (("old_string", "old_str"), ("new_string", "new_str")))
+        for line in [*(line for line in new if line not in old), *(line for line in old if line not in new)]:
+            found |= dict.fromkeys(_NAME.findall(line))
+    return tuple(found)[:_MOST_NAMES]
+
+
+def _lines_of(edit: Mapping[str, Any], keys: Iterable[str]) -> dict[str, None]:
+    texts = [text for key in keys if isinstance(text := edit.get(key), str)]
+    return {line.strip(): None for text in texts for line in text.splitlines()}
+
+
+# Open questions
+
+
+def _is_answered(last: Exchange, turns: Sequence[Turn]) -> bool:
+    """Returns whether the last exchange ended with an answer, or with a call that ends the work."""
+    if last.is_interrupted:
+        return False
+    if last.is_answered:
+        told = [each.text for each in sentences(last.answer)]
+        return bool(told) and not is_narration(told[-1])
+    calls = (part for turn in reversed(turns) for part in reversed(turn.parts) if part.type == "tool_call")
+    return any(tool_name(part) in FINISHERS for part in [*calls][:1])
+
+
+def _questions(
+    found: Iterable[TranscriptItem], asked: Sequence[Exchange], waiting: Exchange | None, turns: Sequence[Turn]
+) -> Iterator[HandoverQuestion]:
+    if waiting is not None:
+        turn = turns[waiting.order]
+        mark = "interrupted, " if waiting.is_interrupted else ""
+        words = _cut(" ".join(waiting.prompt.split()), _QUESTION)
+        step = _last_step(waiting)
+        spoken = (
+            each.id for each in reversed(turns) if step and any(part.text == waiting.answer for part in each.parts)
+        )
+        yield HandoverQuestion(f"prompt: {words}{step} ({mark}turn:{turn.id})", (turn.id, *islice(spoken, 1)))
+    seen: set[str] = set()
+    for item in found:
+        is_task = item.kind == "task" and item.state == "open" and _is_current(item, asked)
+        stopped = item.kind == "instruction" and item.state == "interrupted" and item.mark != "told"
+        if (is_task or stopped) and not (waiting and item.order == waiting.order):
+            words = _cut(" ".join(item.text.split()), _QUESTION)
+            if words.lower() not in seen:
+                seen.add(words.lower())
+                yield HandoverQuestion(f"task: {words} (turn:{item.turn})", (item.turn,))
+
+
+def _is_current(task: TranscriptItem, asked: Sequence[Exchange]) -> bool:
+    """Returns whether a task is still one. What the agent only mentions is, in one of its last answers."""
+    if task.mark not in ("said", "offered"):
+        return True
+    last = asked[-1 if task.mark == "offered" else -2 :]
+    return any(task.order >= each.order and task.text[:_BEGINNING] in " ".join(each.answer.split()) for each in last)
+
+
+def _last_step(waiting: Exchange) -> str:
+    """Returns what the agent said last about a prompt that it has not answered: where it is, or what it does next."""
+    said = list(sentences(waiting.answer))
+    words = " ".join(waiting.answer[said[-1].start :].split()) if said else ""
+    return f" · last said: {_cut(words, _STEP)}" if words else ""
+
+
+# Evidence
+
+
+class _TurnTexts:
+    """The texts of turns, in which words are cited (ruling 36)."""
+
+    def __init__(self, turns: Iterable[Turn]) -> None:
+        self._turns = {turn.id: turn for turn in turns}
+        self._chunks: dict[str, tuple[Chunk, list[tuple[Part, str, int, int]]]] = {}
+
+    def cite(self, at: _Words) -> Evidence | None:
+        """Returns the evidence for words of a turn. In a call they stand as JSON; else the call is cited."""
+        if at.turn not in self._chunks:
+            self._chunks[at.turn] = self._read(self._turns[at.turn])
+        chunk, parts = self._chunks[at.turn]
+        for part, text, place, readable in reversed(parts):
+            if readable > at.start:
+                continue
+            if part.type == "tool_call":
+                quoted = canonical(at.words).decode()[1:-1]
+                start = text.find(quoted)
+                span = (start, start + len(quoted)) if start >= 0 and quoted else (0, min(len(text), _CITED))
+            else:
+                span = (at.start - readable, at.end - readable)
+            start, end = (place + min(max(0, offset), len(text)) for offset in span)
+            return cite(chunk, span=Span(start=start, end=end)) if start < end else None
+        return None
+
+    @staticmethod
+    def _read(turn: Turn) -> tuple[Chunk, list[tuple[Part, str, int, int]]]:
+        """Returns a turn as a chunk; and its parts with their texts, and where they begin in it and for readers."""
+        parts, place = [], 0
+        for part, _, readable in placed_parts(turn):
+            if text := part_text(part):
+                parts.append((part, text, place, readable))
+                place += len(text) + 2
+        whole = "\n\n".join(text for _, text, _, _ in parts)
+        return Chunk(f"session:{turn.session}", f"turn:{turn.id}", whole), parts
+
+
+def _cut(text: str, length: int) -> str:
+    return text if len(text) <= length else text[: length - 1].rstrip() + "…"

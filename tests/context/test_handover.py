@@ -1,0 +1,134 @@
+"""What an agent needs to continue: claims of a kind with their evidence, open tasks and prompts (ruling 55)."""
+
+import pytest
+
+from slicebase.context.handover import Handover, handover
+from slicebase.graph.turn import turn_text
+from tests.context.transcripts import Transcript
+
+
+@pytest.fixture
+def transcript() -> Transcript:
+    return Transcript()
+
+
+def of(found: Handover, kind: str) -> list[str]:
+    return [claim.statement for claim in found.claims if claim.kind == kind]
+
+
+def asked(found: Handover) -> list[str]:
+    return [question.text.rpartition(" (")[0] for question in found.questions]
+
+
+def test_each_kind_is_a_claim_whose_evidence_is_its_words(transcript: Transcript) -> None:
+    transcript.user("Never push to main yourself. Please fix the parser.")
+    transcript.call("Edit", {"file_path": "/w/parser.py", "old_string": "a_b", "new_string": "read_line(a_b)"}, "ok")
+    transcript.run("pytest tests/test_parser.py", "3 passed")
+    transcript.say("We decided to keep the old tokenizer.\n\nThe parser drops the last line because the file is cut.")
+    found = handover(transcript.turns)
+    assert of(found, "instruction") == ["Never push to main yourself."]
+    assert of(found, "decision") == ["We decided to keep the old tokenizer."]
+    assert of(found, "finding") == ["The parser drops the last line because the file is cut."]
+    assert of(found, "file") == ["/w/parser.py (changed, last read_line)"]
+    assert of(found, "command") == ["pytest tests/test_parser.py"]
+    texts = {f"turn:{turn.id}": turn_text(turn.parts) for turn in transcript.turns}
+    for claim in found.claims:
+        evidence = claim.evidence
+        assert texts[evidence.chunk_id][evidence.span.start : evidence.span.end] == evidence.quote
+        assert evidence.quote == claim.statement.partition(" (changed")[0]
+
+
+def test_a_prompt_without_an_answer_is_a_question_with_what_was_said_last(transcript: Transcript) -> None:
+    transcript.user("Rename the flag.")
+    transcript.say("Now let me look at the options.")
+    transcript.run("ls", "a")
+    assert asked(handover(transcript.turns)) == [
+        "prompt: Rename the flag. · last said: Now let me look at the options."
+    ]
+    transcript.say("Renamed it: the flag is --all now.")
+    assert asked(handover(transcript.turns)) == []
+
+
+def test_an_interrupted_prompt_is_open(transcript: Transcript) -> None:
+    transcript.user("Rename the flag.")
+    transcript.run("sed -i s/a/b/ x", "")
+    transcript.interrupt()
+    (question,) = handover(transcript.turns).questions
+    assert question.text.startswith("prompt: Rename the flag. (interrupted, turn:")
+
+
+def test_tasks_of_the_list_are_open_until_they_are_done(transcript: Transcript) -> None:
+    transcript.user("Fix both.")
+    todos = [{"content": "Fix the reader", "status": "pending"}, {"content": "Fix the writer", "status": "pending"}]
+    transcript.call("TodoWrite", {"todos": todos}, "ok")
+    transcript.say("The plan is written down, both of them wait.")
+    assert asked(handover(transcript.turns)) == ["task: Fix the reader", "task: Fix the writer"]
+    transcript.call("TodoWrite", {"todos": [{**todos[0], "status": "completed"}, todos[1]]}, "ok")
+    transcript.say("The first one works, the second one waits.")
+    assert asked(handover(transcript.turns)) == ["task: Fix the writer"]
+
+
+def test_what_the_agent_mentions_is_a_task_only_as_long_as_it_is_what_the_work_is_about(transcript: Transcript) -> None:
+    transcript.user("Check the exports.")
+    transcript.say("I checked them.\n\nThe CSV export still needs to be tested with large files.")
+    assert len(handover(transcript.turns).questions) == 1
+    for number in range(2):
+        transcript.user(f"Now write page {number}.")
+        transcript.say(f"I wrote page {number}, it is in place.")
+    assert handover(transcript.turns).questions == []
+
+
+def test_a_refusal_is_an_instruction_with_the_users_words_until_the_call_is_made(transcript: Transcript) -> None:
+    transcript.user("Publish it.")
+    transcript.run("git push origin main", "The user doesn't want to proceed with this tool use.", error=True)
+    assert of(handover(transcript.turns), "instruction") == ["The user refused Bash: git push origin main"]
+    transcript.run("git push origin main", "done")
+    assert of(handover(transcript.turns), "instruction") == []
+    said = "The user doesn't want to proceed with this tool use. the user said: never push on a Friday"
+    transcript.run("git push origin next", said, error=True)
+    assert "never push on a Friday" in of(handover(transcript.turns), "instruction")
+
+
+def test_files_have_their_last_state(transcript: Transcript) -> None:
+    transcript.user("Work on them.")
+    transcript.call("Read", {"file_path": "/w/read.py"}, "1")
+    transcript.call("Write", {"file_path": "/w/new.py", "content": "x"}, "ok")
+    transcript.call("Edit", {"file_path": "/w/new.py", "old_string": "x", "new_string": "y"}, "ok")
+    transcript.call(
+        "Edit", {"file_path": "/w/bad.py", "old_string": "x", "new_string": "y"}, "no such file", error=True
+    )
+    transcript.call("Write", {"file_path": "/w/gone.py", "content": "x"}, "ok")
+    transcript.run("rm gone.py", "")
+    assert of(handover(transcript.turns), "file") == [
+        "/w/gone.py (removed)",
+        "/w/new.py (created 2 times)",
+        "/w/read.py (read)",
+    ]
+
+
+def test_commands_that_failed_last_are_none_that_worked(transcript: Transcript) -> None:
+    transcript.user("Test it.")
+    transcript.run("pytest", "2 failed", error=True)
+    transcript.run("make lint", "ok")
+    assert of(handover(transcript.turns), "command") == ["make lint"]
+
+
+def test_the_actions_of_a_trajectory_are_calls(transcript: Transcript) -> None:
+    transcript.user("Fix it.")
+    transcript.call("open", "open src/a.py 12", "[File: src/a.py]")
+    transcript.call("edit", "edit 1:1\nfixed_value = 1\nend_of_edit", "File updated.")
+    transcript.call("python", "python repro.py", "fine")
+    transcript.call("submit", "submit", "diff")
+    found = handover(transcript.turns)
+    assert of(found, "file") == ["src/a.py (changed, last fixed_value, end_of_edit)"]
+    assert of(found, "command") == ["python repro.py"]
+    assert found.questions == []
+
+
+def test_what_was_said_of_a_failure_is_over_with_it(transcript: Transcript) -> None:
+    transcript.user("Build it.")
+    transcript.run("make all", "error: the brace in line 3 is missing", error=True)
+    transcript.say("The build is broken: a bracket is missing in the generated header.")
+    assert len(of(handover(transcript.turns), "finding")) == 1
+    transcript.run("make all", "ok")
+    assert of(handover(transcript.turns), "finding") == []

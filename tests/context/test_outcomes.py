@@ -1,0 +1,144 @@
+"""How calls ended, and what makes a failure good again (docs/runs.md, "History as runs")."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from slicebase.context.outcomes import OpenFailures, normalised, outcome
+from slicebase.graph.turn import Part
+from tests.context.test_projection import call, result
+
+
+def ended(name: str, arguments: Any, text: str, error: bool = True) -> str:
+    return outcome(call(name, arguments, "1"), result(text, "1", error)).ended
+
+
+def made_good(failing: tuple[str, Any, str], succeeding: tuple[str, Any]) -> bool:
+    """Returns whether a success makes a failure good."""
+    name, arguments, text = failing
+    failures = OpenFailures()
+    failures.add("f", outcome(call(name, arguments, "1"), result(text, "1", True)))
+    return failures.made_good(outcome(call(*succeeding, "2"), result("ok", "2"))) == ["f"]
+
+
+def sh(command: str) -> tuple[str, Any]:
+    return "Bash", {"command": command}
+
+
+@pytest.mark.parametrize(
+    ("failing", "succeeding"),
+    [
+        (sh("make"), sh("make")),
+        (sh("npm run build"), sh("npm run build -- --watch=false 2>&1 | tail -5")),
+        (sh("git commit -m x"), sh("git commit -m 'a better message'")),
+        (sh("python tools/load.py --all"), sh("python tools/load.py --first 10")),
+        (sh("pytest tests/test_a.py::test_one"), sh("pytest -q tests/test_a.py::test_one")),
+        (sh("pytest tests/test_a.py::test_one"), sh("pytest tests/test_a.py")),
+        (sh("pytest tests/unit/test_a.py"), sh("pytest tests")),
+        (sh("go test ./pkg -run TestOne"), sh("go test ./pkg")),
+        (sh("go test ./pkg -run TestOne"), sh("go test ./...")),
+        (sh("go build ./..."), sh("go test ./...")),
+        (("Edit", {"file_path": "/x/a.py", "old_string": "1"}), ("Write", {"file_path": "/x/a.py", "content": "2"})),
+        (("Edit", {"file_path": "/x/a.py", "old_string": "1"}), ("Edit", {"file_path": "/x/a.py", "old_string": "2"})),
+        (("mcp__db__query", {"sql": "select 1"}), ("mcp__db__query", {"sql": "select 1"})),
+    ],
+)
+def test_the_success_of_the_same_intention_makes_a_failure_good(failing: Any, succeeding: Any) -> None:
+    assert made_good((*failing, "error: it does not work"), succeeding)
+
+
+@pytest.mark.parametrize(
+    ("failing", "succeeding"),
+    [
+        (sh("make"), sh("ls")),
+        (sh("npm run build"), sh("npm run lint")),
+        (sh("git commit -m x"), sh("git status")),
+        (sh("pytest tests/test_a.py"), sh("pytest tests/test_a.py::test_one")),
+        (sh("pytest tests/test_a.py"), sh("pytest tests/test_b.py")),
+        (sh("go test ./..."), sh("go test ./pkg")),
+        (("Edit", {"file_path": "/x/a.py"}), ("Edit", {"file_path": "/x/b.py"})),
+        (("mcp__db__query", {"sql": "select 1"}), ("mcp__db__query", {"sql": "select 2"})),
+    ],
+)
+def test_the_success_of_something_else_does_not(failing: Any, succeeding: Any) -> None:
+    assert not made_good((*failing, "error: it does not work"), succeeding)
+
+
+def test_all_commands_of_a_script_have_to_succeed_in_one_call_or_in_several() -> None:
+    failures = OpenFailures()
+    failures.add("f", outcome(call(*sh("npm run build && git commit -m x"), "1"), result("error: no", "1", True)))
+    assert failures.made_good(outcome(call(*sh("git commit -m y"), "2"), result("ok", "2"))) == []
+    assert failures.made_good(outcome(call(*sh("npm run build"), "3"), result("ok", "3"))) == ["f"]
+
+
+def test_what_a_command_no_longer_reports_when_it_fails_again_is_made_good() -> None:
+    failures = OpenFailures()
+
+    def fail(name: str, text: str) -> list[str]:
+        return failures.add(name, outcome(call(*sh("make"), "1"), result(text, "1", True)))
+
+    assert fail("one", "a.c:3: error: x is undefined") == []
+    assert fail("both", "b.c:9: error: y is undefined\na.c:7: error: x is undefined") == []
+    assert fail("other", "b.c:12: error: y is undefined") == ["one"]
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "text", "expected"),
+    [
+        ("Bash", {"command": "make"}, "exit code 2", "failed"),
+        ("Bash", {"command": "make"}, "", "failed"),
+        ("Bash", {"command": "grep x y"}, "", "nothing"),
+        ("Read", {"file_path": "/x"}, "File does not exist.", "nothing"),
+        ("Edit", {"file_path": "/x"}, "<tool_use_error>File has not been read yet.</tool_use_error>", "nothing"),
+        ("Bash", {"command": "make"}, "[Request interrupted by user for tool use]", "refused"),
+        ("Bash", {"command": "make"}, "The user doesn't want to proceed with this tool use.", "refused"),
+        ("Bash", {"command": "make"}, "Tool use was rejected by the user", "refused"),
+        ("Edit", {"file_path": "/x"}, "the disk is full", "failed"),
+    ],
+)
+def test_what_the_user_refuses_and_what_the_client_says_is_no_failure(
+    name: str, arguments: Any, text: str, expected: str
+) -> None:
+    assert ended(name, arguments, text) == expected
+
+
+def test_tests_that_fail_are_a_failure_without_a_mark_of_the_tool() -> None:
+    assert ended("Bash", {"command": "pytest -q"}, "2 failed, 7 passed", error=False) == "failed"
+    assert ended("Bash", {"command": "pytest -q"}, "9 passed", error=False) == "ok"
+    assert ended("Bash", {"command": "cat log"}, "2 failed, 7 passed", error=False) == "ok"
+
+
+def test_repetitions_have_the_same_fingerprint_and_other_errors_another() -> None:
+    def fingerprint(command: str, text: str) -> str:
+        return outcome(call(*sh(command), "1"), result(text, "1", True)).fingerprint
+
+    once = fingerprint("make all", "/tmp/a1/x.c:31: error at 10:31:07: commit 1f2e3d4c5b fails")
+    assert once == fingerprint("make all 2>&1 | tail", "/tmp/b22/x.c:7: error at 09:00:12: commit aabbccddee1 fails")
+    assert once != fingerprint("make all", "/tmp/a1/y.c:31: error at 10:31:07: commit 1f2e3d4c5b fails")
+    assert once != fingerprint("make test", "/tmp/a1/x.c:31: error at 10:31:07: commit 1f2e3d4c5b fails")
+
+
+commands = st.sampled_from(["make", "make test", "pytest", "pytest a.py", "pytest a.py::t", "git commit", "ls"])
+steps = st.lists(st.tuples(commands, st.booleans(), st.sampled_from(["error: a", "error: b 7"])), max_size=30)
+
+
+@settings(max_examples=40, deadline=None)
+@given(steps)
+def test_a_failure_is_open_until_it_is_made_good_once(done: list[tuple[str, bool, str]]) -> None:
+    failures, known = OpenFailures(), set()
+    for command, failed, text in done:
+        found = outcome(Part("tool_call", name="bash", arguments={"command": command}), result(text, "1", failed))
+        if found.ended == "failed":
+            gone = failures.add(found.fingerprint, found)
+            known.add(found.fingerprint)
+        else:
+            gone = failures.made_good(found) if found.ended == "ok" else []
+        assert len(set(gone)) == len(gone)
+        assert set(gone) <= known
+        known -= set(gone)
+        assert normalised(normalised(text)) == normalised(text)
+    for command in ("make", "make test", "pytest", "git commit"):
+        known -= set(failures.made_good(outcome(call(*sh(command), "1"), result("ok", "1"))))
+    assert not known

@@ -1,0 +1,137 @@
+"""What `bench handover` measures: what turns use, what a text names of it, and when a next action came next."""
+
+from bench._used import Known, Thing
+from bench.handover import Answer, CameNext, Cut, score
+from slicebase.graph.turn import Part
+from tests.context.transcripts import Transcript
+
+
+def _file(name: str) -> Thing:
+    return Thing("file", name)
+
+
+def _known() -> Known:
+    """Returns what a session shows: two files of one name, a command, declared, spoken and local names."""
+    script = Transcript()
+    script.call(
+        "Glob",
+        {"pattern": "**/*.py"},
+        "/repo/shop/cart.py\n/repo/shop/hooks.py\n/repo/mail/hooks.py\n/repo/shop/tax.py",
+    )
+    script.call("Read", {"file_path": "/repo/shop/cart.py"}, "    1→def apply_code(code):\n    2→    max_tries = 3")
+    script.run("cd /repo && pytest -q tests/test_cart.py::test_empty_cart", "1 passed in test_other_cart")
+    script.run("mise run lint", "ok")
+    script.say("The limit is `TRY_LIMIT`, not `max_tries`.")
+    return Known(script.turns)
+
+
+def test_an_edited_file_is_used_and_a_read_right_before_the_edit_adds_nothing() -> None:
+    script = Transcript()
+    script.call("Read", {"file_path": "/repo/shop/cart.py"}, "x")
+    script.call("Edit", {"file_path": "/repo/shop/cart.py", "old_string": "a", "new_string": "b"}, "updated")
+    assert _known().used(script.turns) == {_file("shop/cart.py")}
+    refused = Transcript()
+    refused.call("Read", {"file_path": "/repo/shop/cart.py"}, "x")
+    refused.call("Edit", {"file_path": "/repo/shop/cart.py", "old_string": "a", "new_string": "b"}, "No.", error=True)
+    assert not _known().used(refused.turns)
+
+
+def test_a_file_that_is_read_searched_or_looked_into_is_used_and_one_that_is_only_listed_is_not() -> None:
+    script = Transcript()
+    script.call("Read", {"file_path": "shop/cart.py"}, "x")
+    script.call("Grep", {"pattern": "x", "path": "/repo/mail/hooks.py"}, "/repo/shop/tax.py:1: x")
+    script.run("git show HEAD:shop/hooks.py", "x")
+    script.run("ls shop/tax.py && git status", "shop/tax.py")
+    script.call("Glob", {"pattern": "shop/*.py"}, "shop/tax.py")
+    assert _known().used(script.turns) == {_file("shop/cart.py"), _file("mail/hooks.py"), _file("shop/hooks.py")}
+
+
+def test_a_command_that_is_run_again_is_used_with_other_flags_and_its_tests_by_their_names() -> None:
+    script = Transcript()
+    script.run("mise run lint --fix 2>&1 | tail -3", "ok")
+    script.run("pytest -x tests/test_cart.py -k test_empty_cart", "failed: test_other_cart", error=True)
+    script.run("make deploy", "ok")  # was never run before
+    assert _known().used(script.turns) == {
+        Thing("command", "mise run lint"),
+        Thing("command", "pytest"),
+        Thing("test", "test_empty_cart"),
+        _file("tests/test_cart.py"),
+    }
+
+
+def test_a_name_is_used_where_the_agent_writes_it_and_not_where_it_is_printed_or_said() -> None:
+    printed = Transcript()
+    printed.run("git status", "apply_code TRY_LIMIT mise run lint shop/cart.py")
+    printed.say("I know `apply_code` in shop/cart.py.")
+    printed.user("See TRY_LIMIT.")
+    assert not _known().used(printed.turns)
+    script = Transcript()
+    script.call("Grep", {"pattern": "def apply_code"}, "x")
+    change = {"old_string": "keep(TRY_LIMIT)\nreturn 1", "new_string": "keep(TRY_LIMIT)\nreturn max_tries"}
+    script.call("Edit", {"file_path": "/repo/shop/tax.py", **change}, "updated")
+    assert _known().used(script.turns) == {Thing("identifier", "apply_code"), _file("shop/tax.py")}
+    told = Transcript()
+    told.call("Task", {"prompt": "Rename TRY_LIMIT in shop/tax.py."}, "done")
+    assert _known().used(told.turns) == {Thing("identifier", "TRY_LIMIT"), _file("shop/tax.py")}
+
+
+def test_a_text_names_known_things_a_file_also_by_a_name_that_no_other_has() -> None:
+    known = _known()
+    assert known.named("Edit tax.py, hooks.py and new.py.") == {_file("shop/tax.py")}
+    assert known.named('Bash {"command":"cd /repo\\nmise run lint"}') == {Thing("command", "mise run lint")}
+    assert known.named("We use pytest; apply_code_twice and max_tries are no names.") == frozenset()
+    assert known.named("`pytest` tries `apply_code`") == {Thing("command", "pytest"), Thing("identifier", "apply_code")}
+
+
+def test_an_edit_of_a_trajectory_changes_the_file_that_was_opened_before() -> None:
+    before, after = Transcript(), Transcript()
+    for text in ("open src/fields.py 12", "python reproduce.py"):
+        before.add("assistant", Part("tool_call", name=text.split()[0], arguments=text))
+    for text in ("edit 3:4\n    return 1\nend_of_edit", "python reproduce.py"):
+        after.add("assistant", Part("tool_call", name=text.split()[0], arguments=text))
+    assert Known(before.turns).used(after.turns) == {
+        _file("src/fields.py"),
+        _file("reproduce.py"),
+        Thing("command", "python reproduce.py"),
+    }
+
+
+def _cut_before(prompt: str) -> Cut:
+    before, after = Transcript(), Transcript()
+    before.user("Please count the failed orders of each customer.")
+    before.call("Read", {"file_path": "/repo/shop/cart.py"}, "def apply_code(): ...")
+    before.run("mise run test", "1 failed")
+    if prompt:
+        after.user(prompt)
+    after.call("Edit", {"file_path": "/repo/shop/cart.py", "old_string": "a", "new_string": "b"}, "updated")
+    after.run("mise run test -- -k orders", "ok")
+    return Cut("s", "prompt", before.turns, after.turns, prompt, "")
+
+
+def test_an_action_is_right_if_it_names_a_used_thing_a_command_that_is_run_or_the_words_of_the_prompt() -> None:
+    cut = _cut_before("Show the discount of every basket in the receipt.")
+    came = CameNext(Known(cut.before), cut)
+    assert came.is_named_by("Mend the failure in cart.py")
+    assert came.is_named_by("run `mise run test -- -k orders`")
+    assert came.is_named_by("task: each receipt shows the discount of the basket")
+    assert not came.is_named_by("Mend the failure of `mise run test`")  # only the family of a command
+    assert not came.is_named_by("Count the failed orders of each customer.")
+    assert not came.is_named_by("Show the discount.")
+
+
+def test_without_a_prompt_the_agent_goes_on_with_the_last_one() -> None:
+    cut = _cut_before("")
+    assert CameNext(Known(cut.before), cut).is_named_by("prompt: Please count the failed orders of each customer.")
+
+
+def test_precision_is_the_share_of_what_is_named_and_recall_of_what_is_used() -> None:
+    one, two, three = (Thing("file", name) for name in "abc")
+    cut = _cut_before("")
+    found = score(
+        [
+            Answer("m", cut, frozenset([one, two]), frozenset([one]), ()),
+            Answer("m", cut, frozenset(), frozenset([three]), ()),
+        ]
+    )
+    assert (found.precision, found.recall, found.f1) == (0.5, 0.5, 0.5)
+    assert score([], ["file"]).f1 == 0
