@@ -21,7 +21,17 @@ def named(text: str) -> list[tuple[str, str]]:
             "We are late. Please don't edit `src/a.py` or config.yaml!",
             [("write", "src a.py"), ("write", "config.yaml")],
         ),
-        ("Be quick, and never delete anything under vendor/", [("write", "vendor")]),
+        ("Be quick, and never delete anything under vendor/", [("remove", "vendor")]),
+        ("Do not edit, move or delete src/a.py", [("write", "src a.py")]),
+        ("Do not delete or edit src/a.py", [("write", "src a.py")]),
+        ("dont touch /etc/hosts", [("write", " etc hosts")]),
+        ("You must never edit src/a.py", [("write", "src a.py")]),
+        ("You are not allowed to edit src/a.py", [("write", "src a.py")]),
+        ("The file `src/a.py` must not be changed.", [("write", "src a.py")]),
+        ("a.lock must never be deleted", [("remove", "a.lock")]),
+        ("Please leave src/a.py alone.", [("write", "src a.py")]),
+        ("Fix the bug, no changes to tests/", [("write", "tests")]),
+        ("Do not git push!", [("run", "git push")]),
         ("You must not change 'Makefile'.", [("write", "Makefile")]),
         ("Never run git push.", [("run", "git push")]),
         ("NEVER run `git push --force`, whatever happens", [("run", "git push --force")]),
@@ -46,6 +56,16 @@ def test_a_sentence_forbids_what_it_names(text: str, forbidden: list[tuple[str, 
         "Do not hesitate to edit src/a.py.",
         "Touch src/legacy as often as you like.",
         "Don't use tabs.",
+        "If you do not edit src/a.py, the build fails.",
+        "So you never run make test, why?",
+        "In repo foo, don't touch src/a.py",
+        "Do not edit src/a.py in the other repository.",
+        "Don't change anything in src/ apart from a.py",
+        "He says: do not edit src/a.py",
+        "> do not edit src/a.py",
+        "See the log:\n```\ndo not edit src/a.py\n```",
+        "Do not modify e.g. the headers.",
+        "Cannot edit src/a.py: permission denied",
         "",
     ],
 )
@@ -104,6 +124,45 @@ def test_an_action_that_writes_the_named_file_is_counted_with_its_place(action: 
 )
 def test_an_action_that_only_reads_or_names_it_is_not(action: EventDraft) -> None:
     assert broken(LEGACY, action) == []
+
+
+@pytest.mark.parametrize(
+    ("command", "count"),
+    [
+        ("rm src/legacy/a.py", 1),
+        ("git mv src/legacy/a.py b.py", 1),
+        ("sed -i s/a/b/ src/legacy/a.py", 0),
+        ("echo x > src/legacy/a.py", 0),
+    ],
+)
+def test_who_forbids_only_to_remove_a_file_does_not_forbid_to_write_it(command: str, count: int) -> None:
+    assert len(broken(claim("Do not delete src/legacy."), bash(command))) == count
+
+
+@pytest.mark.parametrize(
+    ("path", "count"),
+    [("/etc/hosts", 1), ("/etc/../etc/hosts", 1), ("etc/hosts", 1), ("/repo/etc/hosts", 0), ("image/etc/hosts", 0)],
+)
+def test_an_absolute_path_begins_at_a_root(path: str, count: int) -> None:
+    assert len(broken(claim("Do not touch /etc/hosts."), act("Write", {"file_path": path}))) == count
+
+
+def test_the_text_of_a_document_in_a_script_is_not_run() -> None:
+    assert broken(LEGACY, bash("cat > notes.md <<EOF\necho x > src/legacy/a.py\nEOF")) == []
+    assert broken(LEGACY, bash("cat > src/legacy/a.py <<EOF\nx\nEOF")) == [("c1", 1, 2)]
+
+
+def test_what_stands_before_a_command_can_be_forbidden_itself() -> None:
+    assert broken(claim("Never run `sudo`."), bash("sudo make install")) == [("c1", 1, 2)]
+
+
+def test_a_later_prompt_that_names_it_and_does_not_forbid_it_ends_a_constraint() -> None:
+    def prompt(text: str) -> EventDraft:
+        return EventDraft(type="PROMPT", step=1, payload={"text": text})
+
+    assert broken(PUSH, prompt("Now push it."), bash("git push")) == []
+    assert broken(PUSH, prompt("Go on, but never run git push."), bash("git push")) == [("c1", 1, 3)]
+    assert broken(PUSH, prompt("Fix the tests."), bash("git push")) == [("c1", 1, 3)]
 
 
 @pytest.mark.parametrize("command", ["git push", "make && sudo git -C /repo push origin main", "git push -f | tee log"])

@@ -84,6 +84,15 @@ def test_other_events_in_between_do_not_end_a_row() -> None:
         ("cannot open /tmp/tmpa81kd0_x/lock", "cannot open /tmp/tmpzz9_12a/lock"),
         ("sh[12345]: pid 12345 died", "sh[9876]: pid 9876 died"),
         ("<Task at 0x7f31c0a2b4c0>", "<Task at 0x7f0000a2b4c0>"),
+        ("Process ID: 4410", "Process ID: 51020"),
+        ("[1] 4410\nstarted", "[1] 51020\nstarted"),
+        ("thread 'main' (4410) panicked", "thread 'main' (5120) panicked"),
+        ("Tue Nov  6 17:19:47 UTC 2026", "Wed Nov 17 08:00:01 UTC 2026"),
+        ("Date: Tue, 17 Nov 2026 17:19:47 GMT", "Date: Wed, 18 Nov 2026 08:00:01 GMT"),
+        ("-rw-r--r-- 1 me me 12 Nov 17 17:00 a", "-rw-r--r-- 1 me me 12 Nov 17 17:01 a"),
+        ("3 mins 18.5 secs", "2 mins 1.0 secs"),
+        ("elapsed: 2.84", "elapsed: 11.2"),
+        ("/var/folders/x9/ab12_c/T/tmp731830b7", "/var/folders/x9/ab12_c/T/tmp9k3b7"),
         ("\x1b[31mred\x1b[0m  \nend", "red\nend"),
     ],
 )
@@ -102,10 +111,63 @@ def test_times_durations_numbers_of_processes_and_temporary_names_are_no_differe
         ("/tmp/repo/a.py", "/tmp/repo/b.py"),
         ("id 8f14e45f-ceea-467f-a3ab-6d1b6a5b6a5b", "id 8f14e45f-ceea-467f-a3ab-000000000000"),
         ("[404]", "[500]"),
+        ("[1] 12 files", "[1] 13 files"),
+        ("May 12 files", "May 13 files"),
+        ("5 min", "6 min"),
+        ("time: 5", "time: 6"),
     ],
 )
 def test_everything_else_is_a_difference(one: str, other: str) -> None:
     assert plain_outcome(one) != plain_outcome(other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({"text": "error", "exit_code": 2, "duration_ms": 17}, {"text": "error", "exit_code": 2, "duration_ms": 21}),
+        ({"text": '{"out": "error", "seconds": 0.5}'}, {"text": '{"out": "error", "seconds": 1.25}'}),
+        ({"call_id": "a", "lines": ["failed in 1s"]}, {"call_id": "b", "lines": ["failed in 2s"]}),
+    ],
+)
+def test_fields_for_times_processes_and_calls_are_no_difference(one: Any, other: Any) -> None:
+    assert len(found(*call("make", one), *call("make", other), *call("make", one))) == 1
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({"text": "error", "exit_code": 2}, {"text": "error", "exit_code": 1}),
+        ({"text": '{"out": "error", "left": 2}'}, {"text": '{"out": "error", "left": 1}'}),
+        ({"text": "error"}, {"text": "error", "more": 1}),
+        ({"text": "[" * 400 + "1" + "]" * 400}, {"text": "[" * 400 + "2" + "]" * 400}),
+    ],
+)
+def test_other_fields_are_a_difference(one: Any, other: Any) -> None:
+    assert found(*call("make", one), *call("make", other), *call("make", one)) == []
+
+
+def test_the_id_of_a_call_is_no_part_of_it() -> None:
+    acts = [EventDraft(type="ACT_DONE", step=1, payload={"text": "make", "call_id": name}) for name in "abc"]
+    assert len(found(*(draft for act in acts for draft in [act, call("", "error")[1]]))) == 1
+
+
+def test_all_outcomes_of_a_call_are_compared() -> None:
+    def polled(seen: str) -> list[EventDraft]:
+        return [*call("poll", "started"), call("", seen)[1]]
+
+    assert found(*polled("1 left"), *polled("2 left"), *polled("3 left")) == []
+    assert [loop.cycles for loop in found(*polled("failed") * 3)] == [((1, 3), (4, 6), (7, 9))]
+
+
+def test_a_step_in_which_nothing_was_done_does_not_end_a_row() -> None:
+    thought = [EventDraft(type=name, step=2) for name in ("ACT_DONE", "OBSERVE_DONE")]
+    assert len(found(*[*call("make", "error"), *thought] * 3)) == 1
+
+
+@pytest.mark.parametrize(("pair", "kind"), [(["make"], "repeat"), (["make", "ls"], "alternate")])
+def test_a_loop_that_is_longer_than_the_window_is_counted_to_its_end(pair: list[str], kind: str) -> None:
+    (loop,) = found(*[draft for each in pair for draft in call(each, f"{each} failed")] * WINDOW)
+    assert (loop.kind, loop.times, loop.cycles[0]) == (kind, WINDOW, (1, 2))
 
 
 def test_a_call_that_waits_is_a_loop_only_if_nothing_at_all_changes_for_long() -> None:

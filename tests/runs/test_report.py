@@ -64,7 +64,7 @@ def test_a_log_of_any_values_has_a_report() -> None:
 
 _MARKS = (
     "# a", "\n", "\n## x\n", "- ", "+ ", "1. ", "2) ", "[a](http://b)", "<b>", "`", "**", "---", "![](x)", "| a |",
-    "&lt;", "a", "\\", "https://x.y", "www.x.y", "> ", "\u2028", "\r", "a_b_c", "~~", "===", " ",
+    "&lt;", "a", "\\", "https://x.y", "www.x.y", "> ", "\u2028", "\r", "a_b_c", "~~", "===", " ", "$x$",
 )  # fmt: skip
 
 
@@ -77,4 +77,4 @@ def test_text_of_a_log_is_no_markdown(text: str) -> None:
     assert len(lines) == len(report(claim(), conflict(), question("?"), failure("f")).markdown.split("\n"))
     (asked,) = (lines[number + 2] for number, line in enumerate(lines) if line == "## Open questions")
     said = re.sub(r"\\[^A-Za-z0-9\s]", "x", asked.removeprefix("- "))
-    assert not re.search(r"[\[\]<>|#`*_~&]|\w://|www\.\w|\A\s*(?:[-+=]|\d+[.)])", said), asked
+    assert not re.search(r"[\[\]<>|#`*_~&$]|\w://|www\.\w|\A\s*(?:[-+=]|\d+[.)])", said), asked

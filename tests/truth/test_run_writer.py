@@ -9,6 +9,7 @@ import pytest
 from slicebase import RunWarning, Slicebase
 from slicebase.runs.event import EventDraft
 from slicebase.truth.run_log import RunLog
+from slicebase.truth.runs import StoredRuns
 from tests.codes import code_of
 
 RUN = "r1"
@@ -116,6 +117,9 @@ def test_loops_are_allowed_for_some_time(tmp_path: Path) -> None:
         memory.runs.log(RUN, cycle(3))
         seconds[0] += 1
         assert code_of(memory.runs.log, RUN, cycle(4)) == "loop-found"
+        act, seen = ({"type": draft.type, "step": 5, "payload": draft.payload} for draft in cycle(5))
+        backdated = [act, {**seen, "time": "2026-01-01T00:00:00Z"}]
+        assert code_of(memory.runs.log, RUN, backdated) == "loop-found"
 
 
 def test_only_the_verb_allows_loops(memory: Slicebase) -> None:
@@ -188,6 +192,17 @@ def test_a_call_that_fails_in_the_same_way_again_and_again_is_a_loop(memory: Sli
     assert "loop-found" in notes[-1][0]
 
 
+@pytest.mark.parametrize("size", [800, 100_000])
+def test_long_results_of_recorded_calls_are_compared_without_durations(memory: Slicebase, size: int) -> None:
+    started(memory, loop="stop")
+    recorder = memory.runs.recorder(RUN)
+    outputs = iter([f"{'x' * size}\nfailed in 0.{n}s" for n in range(3)])
+    build = recorder(lambda: next(outputs))
+    assert [build()[-1], build()[-1]] == ["s", "s"]
+    assert code_of(build) == "loop-found"
+    assert memory.runs.status(RUN).metrics.loops == 1
+
+
 def test_a_budget_warns_once_before_it_stops_the_run(memory: Slicebase) -> None:
     memory.runs.start(RUN, "Try.", "Tried.", budgets={"max_steps": 10, "max_cost": 5}, guards={"soft": 0.5})
     plans = [{"type": "PLAN_DONE", "step": step, "payload": {"cost": 0.5}} for step in range(1, 12)]
@@ -195,3 +210,36 @@ def test_a_budget_warns_once_before_it_stops_the_run(memory: Slicebase) -> None:
     assert [len(each) for each in warned] == [0, 0, 0, 0, 2, 0, 0, 0, 0, 0]
     assert len(memory.runs.status(RUN).near_limits) == 2
     assert code_of(memory.runs.log, RUN, plans[10:]) == "budget-exceeded"
+
+
+@pytest.mark.filterwarnings("ignore::slicebase.RunWarning")
+def test_time_that_passes_before_a_step_or_a_claim_is_warned_of_by_them(tmp_path: Path) -> None:
+    seconds = [1_767_225_600]
+    with Slicebase.init(tmp_path, clock=lambda: seconds[0]) as memory:
+        for name in ("begun", "claimed"):
+            memory.runs.start(name, "Try.", "Tried.", budgets={"max_seconds": 100})
+        seconds[0] += 79
+        with memory.runs.step("claimed") as claimed:
+            seconds[0] += 1
+            with memory.runs.step("begun") as begun:
+                assert len(begun.warnings) == 1
+            claimed.claim("It is late.")
+        assert claimed.warnings == ("run:claimed: seconds 80 of 100 are spent",)
+        assert begun.warnings == ("run:begun: seconds 80 of 100 are spent",)
+
+
+def test_a_step_that_begins_does_not_make_the_guard_read_the_log_again(memory: Slicebase, monkeypatch: Any) -> None:
+    read: list[int] = []
+    real = StoredRuns.read_loop_guard
+
+    def counted(runs: StoredRuns, run_id: str, before: int) -> Any:
+        read.append(before)
+        return real(runs, run_id, before)
+
+    monkeypatch.setattr(StoredRuns, "read_loop_guard", counted)
+    started(memory)
+    for number in range(4):
+        with memory.runs.step(RUN, compact=False) as step:
+            step.act("make")
+            step.observe(f"error {number}")
+    assert len(read) == 1

@@ -2,31 +2,34 @@
 
 A constraint is a sentence that forbids something in plain words: "do not touch src/legacy", "never run `git push`". It
 stands in a claim that is an instruction, in a claim without a kind that begins so, or in the done definition. What only
-hints at something is no constraint here: one with a condition ("unless", "without asking"), or without a name that a
-call can be compared with ("the tests"). So what is counted was forbidden; what is not counted may have been, too.
+hints at something is no constraint here: one with a condition ("unless", "without asking"), about another place, in
+quoted text or in a question, or without a name that a call can be compared with ("the tests"). So what is counted was
+forbidden; what is not counted may have been, too.
 
-An action breaks it if a call writes the named file or a file below the named folder, or runs the named command.
+An action breaks it if a call writes the named file or a file below the named folder, removes or renames it where only
+that is forbidden, or runs the named command.
 """
 
+import posixpath
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Final, Literal, NamedTuple
 
-from slicebase.context.lost_shell import pipelines
+from slicebase.context.lost_shell import pipelines, without_documents
 from slicebase.context.lost_tools import file_changes
 from slicebase.graph.turn import Part
 from slicebase.runs.event import Event
 from slicebase.runs.loops import Call, call_of
 from slicebase.runs.status import Forgotten
 
-Forbids = Literal["write", "run"]
+Forbids = Literal["write", "remove", "run"]
 
 
 class Constraint(NamedTuple):
-    """What a sentence forbids: to write a file or below a folder, or to run a command."""
+    """What a sentence forbids: to write or to remove a file or what is below a folder, or to run a command."""
 
     forbids: Forbids
-    name: tuple[str, ...]  # the parts of a path, or the words of a command
+    name: tuple[str, ...]  # the parts of a path, of which the first is empty if it is absolute; or words of a command
     statement: str
 
 
@@ -36,22 +39,45 @@ _MOST: Final = 2000  # characters of a text that are read
 _SENTENCE: Final = re.compile(r"(?<=[.!?;])\s+|\n+")
 # At the beginning of a clause, or said to somebody: "tests do not touch src" forbids nothing.
 _TO_WHOM: Final = r"(?:^\W*|[,:;(–—-]\s*|\b(?:please|you|and|but|also|we)\s+)"
-_NOT: Final = r"(?:do not|don['’]t|never|must not|mustn['’]t|may not|shall not|should not|shouldn['’]t)"
+_NEVER: Final = r"(?:must not|mustn['’]?t|may not|shall not|should not|shouldn['’]?t|(?:must|may|shall|should) never)"
+_CANNOT: Final = r"(?<=you )(?:cannot|can['’]t|are not allowed to|aren['’]t allowed to)"
+_NOT: Final = rf"(?:do not|don['’]?t|never|{_NEVER}|{_CANNOT})"
 _EVER: Final = r"(?:\s+(?:ever|again|directly|please))?"
-_WRITES: Final = re.compile(
-    rf"{_TO_WHOM}{_NOT}{_EVER}\s+(?:touch|edit|modify|change|alter|overwrite|rewrite|delete|remove|rename|move|write\s+(?:to|in|into))"
-    r"\s+(?:or\s+\w+\s+)?(?P<what>.+)",
-    re.IGNORECASE,
+_WRITE: Final = r"touch|edit|modify|change|alter|overwrite|rewrite|write\s+(?:to|in|into)"
+_REMOVE: Final = r"delete|remove|rename|move"
+_WRITES: Final = (
+    re.compile(
+        rf"{_TO_WHOM}{_NOT}{_EVER}\s+(?:(?:{_REMOVE})(?:\s*,|\s+or)\s+)*(?P<verb>{_WRITE}|{_REMOVE})"
+        r"(?:\s*,\s*[a-z]+)*\s+(?:or\s+[a-z]+\s+)?(?P<what>.+)",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        rf"^\W*(?P<what>.+?)\s+{_NEVER}\s+(?:ever\s+)?be\s+(?:(?P<gone>deleted|removed|renamed|moved)"
+        r"|touched|edited|modified|changed|altered|overwritten|rewritten)\b(?P<rest>.*)",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        rf"{_TO_WHOM}(?:leave|keep)\s+(?P<what>.+?)\s+(?:alone|untouched|unchanged)\b(?P<rest>.*)", re.IGNORECASE
+    ),
+    re.compile(rf"{_TO_WHOM}no\s+(?:changes|edits|modifications)\s+(?:to|in|under|of)\s+(?P<what>.+)", re.IGNORECASE),
 )
 _RUNS: Final = re.compile(
     rf"{_TO_WHOM}{_NOT}{_EVER}\s+(?:(?:run|execute|call|invoke|use)\s+(?P<what>.+)"
-    r"|(?P<git>push|force[- ]push|commit|rebase)\b(?P<rest>.*))",
+    r"|(?:git\s+)?(?P<git>push|force[- ]push|commit|rebase)\b(?P<rest>.*))",
     re.IGNORECASE,
 )
 _CONDITION: Final = re.compile(
-    r"\b(?:unless|without|until|before|except|other than|only|if|when|while|more than|again|instead|yet|both)\b",
+    r"\b(?:unless|without|until|before|after|except|other|another|only|if|when|while|more than|again|instead|yet|both"
+    r"|apart from|aside from|besides|too (?:much|often)|(?<!this )(?<!the )repo(?:sitory)?)\b",
     re.IGNORECASE,
 )
+# What comes before makes it a condition, a question or a report: "if you do not edit a.py", "why do you never push".
+_LEADS: Final = re.compile(
+    r"\b(?:if|when|whenever|once|unless|until|because|since|although|why|how|that|who|which|(?<!this )repo"
+    r"|(?<!this )repository|says?|said)\b",
+    re.IGNORECASE,
+)
+_QUOTED_TEXT: Final = re.compile(r"(?ms)^[ \t]*(```|~~~).*?(?:^[ \t]*\1|\Z)|^[ \t]*>[^\n]*$")
 _TOKEN: Final = re.compile(r"[`\"“]([^`\"”]{1,200})[`\"”]|'([^']{1,200})'(?!\w)|([^\s,]+)|,")
 # A path has a slash or an ending.
 _PATH: Final = re.compile(r"[\w@.~-]*/[\w@./~-]*|[\w@-]*(?:\.[\w-]+)*\.[A-Za-z]\w{0,5}")
@@ -59,6 +85,7 @@ _BEFORE_NAME: Final = frozenset(
     """the a an any anything everything file files folder folders directory directories code contents content in under
     inside below within of existing to""".split()  # noqa: SIM905
 )
+_NO_NAME: Final = frozenset({"e.g", "i.e"})
 _BETWEEN_NAMES: Final = frozenset({"or", "and", "nor"})
 _COMMAND_WORD: Final = re.compile(r"[a-z][\w.+/-]*|--?[a-z][\w-]*", re.IGNORECASE)
 _NO_COMMAND: Final = frozenset(
@@ -75,14 +102,27 @@ _NO_TARGET: Final = re.compile(
 
 def constraints_in(text: str) -> Iterator[Constraint]:
     """Yields what a text forbids."""
-    for sentence in _SENTENCE.split(text[:_MOST]):
+    for sentence in _SENTENCE.split(_QUOTED_TEXT.sub("", text[:_MOST])):
         statement = " ".join(sentence.split())
-        if (writes := _WRITES.search(statement)) and not _CONDITION.search(writes["what"]):
-            for path in _paths(writes["what"]):
-                yield Constraint("write", path, statement)
-        elif (runs := _RUNS.search(statement)) and not _CONDITION.search(runs["what"] or runs["rest"]):
-            for words in _commands(runs):
-                yield Constraint("run", words, statement)
+        if statement.endswith("?"):
+            continue
+        writes = next((found for form in _WRITES if (found := form.search(statement))), None)
+        if writes:
+            if not _is_conditional(statement, writes):
+                forbids: Forbids = "remove" if _is_removal(writes.groupdict()) else "write"
+                yield from (Constraint(forbids, path, statement) for path in _paths(writes["what"]))
+        elif (runs := _RUNS.search(statement)) and not _is_conditional(statement, runs):
+            yield from (Constraint("run", words, statement) for words in _commands(runs))
+
+
+def _is_conditional(statement: str, found: re.Match[str]) -> bool:
+    parts = found.groupdict()
+    says = f"{parts.get('what') or ''} {parts.get('rest') or ''}"
+    return bool(_CONDITION.search(says) or _LEADS.search(statement[: found.start()]))
+
+
+def _is_removal(found: dict[str, str | None]) -> bool:
+    return bool(found.get("gone") or re.fullmatch(_REMOVE, found.get("verb") or "", re.IGNORECASE))
 
 
 def _names(what: str) -> Iterator[tuple[str, bool]]:
@@ -93,7 +133,7 @@ def _names(what: str) -> Iterator[tuple[str, bool]]:
         word = quoted or (match[3] or "").rstrip(".!;:)")
         if not word or (begun and word.lower() in _BETWEEN_NAMES) or (not begun and word.lower() in _BEFORE_NAME):
             continue
-        if quoted is None and not _PATH.fullmatch(word):
+        if quoted is None and (not _PATH.fullmatch(word) or word.lower() in _NO_NAME):
             return
         begun = True
         yield word, quoted is not None
@@ -107,7 +147,10 @@ def _paths(what: str) -> Iterator[tuple[str, ...]]:
 
 
 def _parts(path: str) -> tuple[str, ...]:
-    return tuple(part for part in path.strip().split("/") if part not in ("", ".", "~"))
+    """Returns the parts of a path; the first is empty if it is absolute. A home folder is as good as none."""
+    plain = posixpath.normpath(path.strip()) if path.strip() else ""
+    parts = tuple(part for part in plain.split("/") if part not in ("", ".", "~"))
+    return ("", *parts) if parts and plain.startswith("/") else parts
 
 
 def _commands(found: re.Match[str]) -> Iterator[tuple[str, ...]]:
@@ -137,15 +180,37 @@ def _commands(found: re.Match[str]) -> Iterator[tuple[str, ...]]:
 # Comparing calls with them
 
 
-def _is_broken(constraint: Constraint, call: Call) -> bool:
-    if constraint.forbids == "write":
-        return any(_is_below(_parts(path), constraint.name) for path in _written(call))
-    return any(_is_run(words, constraint.name) for words in _run_by(call))
+class _Done(NamedTuple):
+    """What a call does: the paths that it writes, those of them that it removes or renames, and its commands."""
+
+    write: tuple[tuple[str, ...], ...]
+    remove: tuple[tuple[str, ...], ...]
+    run: tuple[list[str], ...]
+
+    def breaks(self, constraint: Constraint) -> bool:
+        if constraint.forbids == "run":
+            return any(_is_run(words, constraint.name) for words in self.run)
+        paths = self.remove if constraint.forbids == "remove" else self.write
+        return any(_is_below(path, constraint.name) for path in paths)
+
+
+def _done_by(call: Call) -> _Done:
+    run = tuple(_run_by(call))
+    written = list(_written(call, run))
+    removed = tuple(_parts(path) for path, is_removed in written if is_removed)
+    return _Done(tuple(_parts(path) for path, _ in written), removed, run)
 
 
 def _is_below(path: tuple[str, ...], named: tuple[str, ...]) -> bool:
-    """Returns whether a path is the named one, or below it. The named one may be relative to any folder above."""
-    return any(path[start : start + len(named)] == named for start in range(len(path) - len(named) + 1))
+    """Returns whether a path is the named one, or below it.
+
+    A relative one may be named from any folder above, an absolute one from the root of the repository.
+    """
+    if not named[0]:
+        return path[: len(named)] == named or path[: len(named) - 1] == named[1:]
+    return named[-1] in path and any(
+        path[start : start + len(named)] == named for start in range(len(path) - len(named) + 1)
+    )
 
 
 def _is_run(words: list[str], named: tuple[str, ...]) -> bool:
@@ -159,25 +224,29 @@ def _is_run(words: list[str], named: tuple[str, ...]) -> bool:
     return plain[: len(said)] == said and (options <= given or force)
 
 
-_WRITING_COMMANDS: Final = frozenset({"rm", "mv", "tee", "truncate", "touch"})
+_REMOVING_COMMANDS: Final = frozenset({"rm", "mv", "unlink", "rmdir"})
+_WRITING_COMMANDS: Final = frozenset({"tee", "truncate", "touch"})
 _REDIRECTED: Final = re.compile(r"(?<![<>&\d])>{1,2}\s*([^\s;|&<>()]+)")
 _WORDS: Final = re.compile(r"""(?:'[^']*'|"[^"]*"|[^\s'"])+""")
 
 
-def _written(call: Call) -> Iterator[str]:
-    """Yields the paths that a call writes."""
+def _written(call: Call, run: Iterable[list[str]]) -> Iterator[tuple[str, bool]]:
+    """Yields the paths that a call writes, and whether it removes or renames each."""
     part = Part(type="tool_call", name=call.tool, arguments=call.arguments)
     if isinstance(call.arguments, dict) and call.arguments.get("command") == "view":
         return
-    yield from (change.path for change in file_changes(part))
+    yield from ((change.path, change.how == "removed") for change in file_changes(part))
     if call.command is None or not _is_shell(call):
         return
-    for words in _run_by(call):
-        if words[0] in _WRITING_COMMANDS:
-            yield from (word for word in words[1:] if not word.startswith("-"))
+    for command in run:
+        words = command[1:] if command[:2] in (["git", "rm"], ["git", "mv"]) else command
+        names = [word for word in words[1:] if not word.startswith("-")]
+        if words[0] in _REMOVING_COMMANDS | _WRITING_COMMANDS:
+            yield from ((name, words[0] in _REMOVING_COMMANDS) for name in names)
         elif words[0] == "cp" or (words[0] == "sed" and any(word.startswith("-i") for word in words)):
-            yield words[-1]
-    yield from (match[1].strip("'\"") for match in _REDIRECTED.finditer(_unquoted(call.command)))
+            yield words[-1], False
+    script = _unquoted(without_documents(call.command))
+    yield from ((match[1].strip("'\""), False) for match in _REDIRECTED.finditer(script))
 
 
 def _unquoted(script: str) -> str:
@@ -206,6 +275,7 @@ def _run_by(call: Call) -> Iterator[list[str]]:
         for stage in pipeline.stages:
             words = [word.strip("'\"") for word in _WORDS.findall(stage)]
             while words and words[0] in _BEFORE:
+                yield words
                 words = words[1:]
             while len(words) > 2 and words[0] == "git" and words[1] in _GIT_PLACE:
                 words = [words[0], *words[3:]]
@@ -226,14 +296,36 @@ def forgotten_constraints(events: Iterable[Event]) -> tuple[Forgotten, ...]:
             held[None] = event.seq, [each for text in texts for each in constraints_in(text)]
         elif event.type == "CLAIM":
             _hold(held, event)
+        elif event.type == "PROMPT":
+            _lift(held, event.payload.get("text"))
         elif event.type == "ACT_DONE" and held and (call := call_of(event.payload)):
+            done = _done_by(call)
             for claim_id, (stated, constraints) in held.items():
-                broken = next((each for each in constraints if _is_broken(each, call)), None)
+                broken = next((each for each in constraints if done.breaks(each)), None)
                 if broken:
                     found.append(
                         Forgotten(claim_id=claim_id, stated=stated, action=event.seq, statement=broken.statement)
                     )
     return tuple(found)
+
+
+def _lift(held: dict[Any, tuple[int, list[Constraint]]], text: Any) -> None:
+    """Removes the constraints of claims whose file or command a later prompt names, and does not forbid.
+
+    "Now push it" ends "do not push". The terms of a run never change.
+    """
+    if not isinstance(text, str):
+        return
+    forbidden = {(each.forbids, each.name) for each in constraints_in(text)}
+    for claim_id, (stated, constraints) in list(held.items()):
+        kept = [each for each in constraints if (each.forbids, each.name) in forbidden or not _names_it(text, each)]
+        if claim_id is not None and len(kept) < len(constraints):
+            held[claim_id] = stated, kept
+
+
+def _names_it(text: str, constraint: Constraint) -> bool:
+    last = next((word for word in reversed(constraint.name) if not word.startswith("-")), "")
+    return bool(last) and re.search(rf"(?<!\w){re.escape(last)}(?!\w)", text, re.IGNORECASE) is not None
 
 
 def _hold(held: dict[Any, tuple[int, list[Constraint]]], event: Event) -> None:

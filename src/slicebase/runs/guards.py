@@ -38,12 +38,15 @@ def loop_logged(loop: Loop) -> LoopLogged:
     return LoopLogged(kind=loop.kind, times=loop.times, cycles=loop.cycles)
 
 
-def allows(allowed: Event, event: Event) -> bool:
-    """Returns whether a LOOP_ALLOWED event covers a later event."""
+def allows(allowed: Event, step: int | None, now: str) -> bool:
+    """Returns whether a LOOP_ALLOWED event covers a later event, by its step and by when it is logged.
+
+    An agent may give any time to its events. So their times do not count.
+    """
     until_step, until = allowed.payload.get("until_step"), allowed.payload.get("until")
-    if until_step is not None and (event.step is None or event.step > until_step):
+    if until_step is not None and (step is None or step > until_step):
         return False
-    return until is None or from_text(event.time) <= from_text(until)
+    return until is None or from_text(now) <= from_text(until)
 
 
 def read_guards(done: DoneDefinition) -> Guards:
@@ -80,11 +83,19 @@ def guards_of(done: DoneDefinition) -> Guards:
 
 
 def with_guards(done: DoneDefinition, **more: Any) -> DoneDefinition:
-    """Returns a done definition with further parts, such as budgets and guards, which only an object can have."""
+    """Returns a done definition with further parts, such as budgets and guards, which only an object can have.
+
+    What it says itself of a part stays, unless the same is given.
+    """
     given = {name: value for name, value in more.items() if value}
     if not given or not done or not isinstance(done, str | dict):
         return done
-    return {**(done if isinstance(done, dict) else {"text": done}), **given}
+    said = done if isinstance(done, dict) else {"text": done}
+    return {**said, **{name: _joined(said.get(name), value) for name, value in given.items()}}
+
+
+def _joined(said: Any, given: dict[str, Any]) -> Any:
+    return given if said is None else {**said, **given} if isinstance(said, dict) else said
 
 
 # Limits that are near
@@ -100,5 +111,5 @@ def near_limits(budgets: Budgets, spent: "Spent", share: float) -> dict[str, str
     return {
         name: f"{name} {used:g} of {limit:g} are spent"
         for name, (used, limit) in limits.items()
-        if limit and used >= share * limit
+        if limit and round(used / limit, 9) >= share  # a sum of costs is not exact
     }

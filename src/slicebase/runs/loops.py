@@ -16,6 +16,7 @@ import re
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -29,7 +30,9 @@ LOOKED_AT: Final = frozenset({"ACT_DONE", "OBSERVE_DONE", "FAILURE", "PROMPT"}) 
 LOOP_TIMES: Final = 3  # equal cycles in a row that are a loop
 WAIT_TIMES: Final = 6  # of a call that waits
 # Keys of a payload that are not part of what was done or observed.
-BOOKKEEPING: Final = frozenset({"ref", "made_from", "cost"})
+BOOKKEEPING: Final = frozenset(
+    {"ref", "made_from", "cost", "call_id", "tool_call_id", "tool_use_id", "timestamp", "started_at"}
+)
 
 ContentOf = Callable[[str], str | None]  # returns the text that an event names by its hash, if it is known
 
@@ -130,6 +133,7 @@ class LoopGuard:
         self._events: deque[_Seen] = deque()
         self._calls: Counter[bytes] = Counter()  # how often each call is in the window
         self._repeated = 0  # how many of them are there often enough for a loop
+        self._same: dict[tuple[int, ...], bool] = {}  # what was compared, by the numbers of the events of two cycles
 
     def add(self, event: Event) -> Loop | None:
         """Adds the next event. Returns the loop that it completes or continues."""
@@ -183,64 +187,76 @@ class LoopGuard:
             return False
         if one.outcome == other.outcome:
             return True
-        return not one.call.waits and self._plain(one.outcome) == self._plain(other.outcome)
-
-    def _plain(self, value: Any) -> Any:
-        """Returns an outcome without what differs between two equal ones."""
-        if isinstance(value, str):
-            return plain_outcome(value)
-        if isinstance(value, dict):
-            if value.keys() == _STORED and isinstance(value["head"], str):
-                is_whole = value["bytes"] == len(value["head"].encode())
-                text = value["head"] if is_whole else self.content(str(value["blob"]))
-                return plain_outcome(text) if text is not None else value["blob"]
-            return {name: self._plain(inner) for name, inner in value.items()}
-        return [self._plain(inner) for inner in value] if isinstance(value, list | tuple) else value
+        if one.call.waits:
+            return False
+        places = (one.act, one.observe, other.act, other.observe)
+        if places not in self._same:
+            if len(self._same) >= WINDOW:
+                self._same.clear()
+            self._same[places] = False
+            with suppress(RecursionError):  # JSON in a text may be nested as deep as it likes
+                self._same[places] = _is_equal(one.outcome, other.outcome, self.content)
+        return self._same[places]
 
 
 _PERIODS: Final[Mapping[LoopKind, int]] = {"repeat": 1, "alternate": 2}
-_STORED: Final = frozenset({"blob", "bytes", "head"})  # content outside an event
 _SHOWN: Final = 120
 
 
 def loops(events: Iterable[Event], content: ContentOf = no_content) -> list[Loop]:
-    """Returns the loops in a log, each as it was when it ended."""
+    """Returns the loops in a log, each as it was when it ended, with all its cycles."""
     guard, found = LoopGuard(content), list[Loop]()
     for event in events:
         loop = guard.add(event)
-        if loop is not None:
-            if not loop.is_new and found:
-                found.pop()
-            found.append(loop)
-    return found
+        if loop is None:
+            continue
+        if not loop.is_new and found:
+            before = found.pop()
+            earlier = (cycle for cycle in before.cycles if cycle < loop.cycles[0] and before.kind == loop.kind)
+            loop = loop._replace(cycles=(*earlier, *loop.cycles))
+        found.append(loop)
+    return [_counted(loop) for loop in found]
+
+
+def _counted(loop: Loop) -> Loop:
+    """Returns a loop with as many cycles as are whole repetitions."""
+    period = _PERIODS[loop.kind]
+    return loop._replace(times=len(loop.cycles) // period, cycles=loop.cycles[len(loop.cycles) % period :])
 
 
 def _cycles(events: Iterable[_Seen]) -> list[_Cycle]:
     """Returns the cycles since the last prompt up to the one that is complete now, in the order of their calls.
 
-    Calls of a step are paired with outcomes in order: parallel calls return results in the order of calls. A call that
-    has no outcome yet is something else that was tried.
+    Calls of a step are paired with outcomes in order: parallel calls return results in the order of calls. Further
+    outcomes belong to the last one. A call that has no outcome yet is something else that was tried. A step in which
+    nothing was done and nothing was seen is not.
     """
     cycles: dict[int, _Cycle] = {}  # by the number of the call's event
     waiting: dict[int | None, deque[int]] = {}
+    answered: dict[int | None, int] = {}  # the last call of a step that has an outcome
     failures: dict[int | None, list[Any]] = {}
     last = 0
     for seen in events:
         event = seen.event
         if event.type == "PROMPT":
-            cycles, waiting, last = {}, {}, 0
+            cycles, waiting, answered, last = {}, {}, {}, 0
         elif event.type == "ACT_DONE":
             waiting.setdefault(event.step, deque()).append(event.seq)
             cycles[event.seq] = _Cycle(seen.call, event.seq, 0, ())
             failures.pop(event.step, None)
         elif event.type == "FAILURE":
             failures.setdefault(event.step, []).append((event.payload.get("category"), event.payload.get("why")))
-        elif waiting.get(event.step):
-            last = waiting[event.step].popleft()
+        elif waiting.get(event.step) or event.step in answered:
+            last = waiting[event.step].popleft() if waiting[event.step] else answered[event.step]
+            answered[event.step] = last
             observed = {name: value for name, value in event.payload.items() if name not in BOOKKEEPING}
-            outcome = (observed, *failures.pop(event.step, []))
+            outcome = (*cycles[last].outcome, observed, *failures.pop(event.step, []))
             cycles[last] = cycles[last]._replace(observe=event.seq, outcome=outcome)
-    return [cycle for number, cycle in cycles.items() if number <= last]
+    return [cycle for number, cycle in cycles.items() if number <= last and not _is_empty(cycle)]
+
+
+def _is_empty(cycle: _Cycle) -> bool:
+    return cycle.call is None and cycle.observe > 0 and not any(cycle.outcome)
 
 
 # Calls that wait for something else
@@ -272,19 +288,26 @@ def _made(payload: Mapping[str, Any]) -> _Made | None:
 
 # What differs between two equal outcomes
 
+_MONTH: Final = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
+_DAY: Final = r"\b(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? )?"
 _CHANGING: Final[tuple[tuple[str, str], ...]] = (
     (r"\x1b\[[0-9;?]*[A-Za-z]", ""),  # colours
     (r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?", "<time>"),
+    (_DAY + _MONTH + r" [ \d]?\d \d\d:\d\d(?::\d\d)?(?: [A-Z]{3,4})?(?: \d{4}\b)?", "<time>"),  # of date, ls and syslog
+    (_DAY + r"\d\d? " + _MONTH + r" \d{4} \d\d:\d\d:\d\d", "<time>"),
     (r"\b\d\d?:\d\d:\d\d(?:[.,]\d+)?\b", "<time>"),
     (r"\b1[5-9]\d{8}(?:\d{3}|\.\d+)?\b", "<time>"),  # seconds or milliseconds since 1970
     (
-        r"\b(?:\d+ ?(?:h|hours?|m|min|minutes?),? ?){0,2}\d+(?:\.\d+)? ?(?:ns|[uµ]s|ms|s|secs?|seconds?|minutes?)\b"
+        r"\b(?:\d+ ?(?:h|hours?|m|mins?|minutes?),? ?){0,2}\d+(?:\.\d+)? ?"
+        r"(?:ns|[uµ]s|ms|s|secs?|seconds?|mins|minutes?)\b"
         r"|\b\d+\.\d+ ?(?:m|min)\b",
         "<duration>",
     ),
-    (r"((?:/private)?/(?:var/)?tmp/|/var/folders/\w+/)(?=[\w.-]*[A-Z\d]|tmp)[\w.-]+", r"\1<temporary>"),
+    (r"(?i)\b(elapsed|duration|took|time)([ =:]+)\d+\.\d+\b", r"\1\2<duration>"),
+    (r"((?:/private)?/(?:var/)?tmp/|/var/folders/\w+/(?:\w+/T/)?)(?=[\w.-]*[A-Z\d]|tmp)[\w.-]+", r"\1<temporary>"),
     (r"\bpytest-\d+\b", "pytest-<number>"),  # the folder of a test run
-    (r"(?i)\b(pid|process|thread)([ =:#]+)\d+\b(?!\s*(?:/|of\b))", r"\1\2<number>"),
+    (r"(?i)\b(pid|process(?: id)?|thread(?: id)?)([ =:#]+)\d+\b(?!\s*(?:/|of\b))", r"\1\2<number>"),
+    (r"(\bthread '[^']*' \()\d+|(?m:^(\[\d+\] )\d{3,}$)", r"\1\2<number>"),  # of Rust, and of a job of a shell
     (r"\[\d{4,}\]", "[<number>]"),  # the process in a line of a log
     (r"\b0x[0-9a-fA-F]{6,16}\b", "<address>"),
     (r"(?m)(?<![ \t\r])[ \t\r]++$", ""),
@@ -296,3 +319,59 @@ def plain_outcome(text: str) -> str:
     for pattern, replacement in _CHANGING:
         text = re.sub(pattern, replacement, text)
     return text
+
+
+_STORED: Final = frozenset({"blob", "bytes", "head"})  # content outside an event
+# Keys of times, durations and processes, without `_` and `-`
+_CHANGING_KEYS: Final = frozenset(
+    """time timestamp startedat endedat finishedat starttime endtime duration durationms durationseconds elapsed
+    elapsedms elapsedseconds elapsedtime seconds milliseconds ms latency latencyms walltime pid processid""".split()  # noqa: SIM905
+)
+
+
+def _is_equal(one: Any, other: Any, content: ContentOf) -> bool:
+    """Returns whether two outcomes differ only in what differs between two equal ones."""
+    if one == other:
+        return True
+    one, other = _text(one, content), _text(other, content)
+    if isinstance(one, str) and isinstance(other, str):
+        return _is_same_text(one, other, content)
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(
+            _is_changing(name) or _is_equal(one[name], other[name], content) for name in one
+        )
+    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
+        return len(one) == len(other) and all(map(partial(_is_equal, content=content), one, other))
+    return False
+
+
+def _is_changing(name: str) -> bool:
+    return name.lower().replace("_", "").replace("-", "") in _CHANGING_KEYS
+
+
+def _text(value: Any, content: ContentOf) -> Any:
+    """Returns content outside an event as its text, if that is known, and every other value as it is."""
+    if not isinstance(value, dict) or value.keys() != _STORED or not isinstance(value["head"], str):
+        return value
+    is_whole = value["bytes"] == len(value["head"].encode())
+    text = value["head"] if is_whole else content(str(value["blob"]))
+    return value["blob"] if text is None else text
+
+
+def _is_same_text(one: str, other: str, content: ContentOf) -> bool:
+    """Compares two texts by lines: nothing that changes goes beyond one, and most lines are equal to the letter."""
+    lines, others = one.split("\n"), other.split("\n")
+    if len(lines) == len(others) and all(
+        line == each or plain_outcome(line) == plain_outcome(each) for line, each in zip(lines, others, strict=True)
+    ):
+        return True
+    values = _decoded(one), _decoded(other)
+    return None not in values and _is_equal(*values, content)
+
+
+def _decoded(text: str) -> Any:
+    """Returns the object or list that a text is as JSON; None for any other text."""
+    if text.lstrip()[:1] in ("{", "["):
+        with suppress(msgspec.DecodeError, RecursionError):
+            return msgspec.json.decode(text)
+    return None

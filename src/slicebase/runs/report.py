@@ -1,7 +1,7 @@
 """The final report of a run: what it was for, how it ended, what it knows and by which quotes, and what it cost.
 
-It is made from the log and the ledger alone: the same records give the same report. Text from the log is data in it:
-in Markdown it stands on one line, and what could become a heading, a link or another mark is escaped.
+It is made from the log and the ledger alone: the same records and thresholds give the same report. Text from the log is
+data in it: in Markdown it stands on one line, and what could become a heading, a link or another mark is escaped.
 """
 
 import re
@@ -314,7 +314,7 @@ _SECTIONS: Final[Mapping[str, Callable[[RunReport], _Lines]]] = {
 }
 
 # Everything that can be a mark inside a line, and the beginnings of addresses that become links by themselves.
-_ACTIVE: Final = re.compile(r"[\\`*_\[\]<>#|~&!]|(?<=[a-z]):(?=//)|(?<=www)\.", re.IGNORECASE)
+_ACTIVE: Final = re.compile(r"[\\`*_\[\]<>#|~&!$]|(?<=[a-z]):(?=//)|(?<=www)\.", re.IGNORECASE)
 _BEGINS_LIST: Final = re.compile(r"\A(\d*)([-+=.)])")
 
 

@@ -19,7 +19,7 @@ from slicebase.runs.gate import (
     with_inherited,
 )
 from slicebase.runs.guards import Guards, guards_of, loop_logged, near_limits
-from slicebase.runs.loops import BOOKKEEPING, loops
+from slicebase.runs.loops import BOOKKEEPING, ContentOf, loops, no_content
 from slicebase.runs.records import Budgets, DoneDefinition, Inherited, LoopLogged, Record, RunStarted, Spending
 from slicebase.runs.state import RunState, chunks_cited_by, fold
 
@@ -202,14 +202,17 @@ class Metrics(Record, frozen=True):
 
 
 def incidents_of(
-    events: Sequence[Event], forgotten: tuple[Forgotten, ...] = (), counted: int = DEFAULT_THRESHOLDS.counted_events
+    events: Sequence[Event],
+    forgotten: tuple[Forgotten, ...] = (),
+    counted: int = DEFAULT_THRESHOLDS.counted_events,
+    content: ContentOf = no_content,
 ) -> Incidents:
     """Returns what went wrong in a complete log; `counted` is how many counted events without a citation are a stall.
 
     Loops are found whether the guard was on or not.
     """
     return Incidents(
-        loops=tuple(map(loop_logged, loops(events))),
+        loops=tuple(map(loop_logged, loops(events, content))),
         stalls=tuple(_stalls(events, counted)),
         forgotten_constraints=forgotten,
     )

@@ -75,7 +75,8 @@ class RunWriter:
         self._budgets = budgets_of(self._started.done_definition)
         self._guards = guards_of(self._started.done_definition)
         # What was done before it was projected can neither be stopped nor done otherwise.
-        self._watches = watch and self._guards.loop != "off" and not self._started.projected_from
+        self._watches = self._guards.loop != "off" and not self._started.projected_from
+        self._notes_loops = watch  # an event that closes what was interrupted is looked at, and completes no loop
         self._loops = runs.take_loop_guard(appender.tally) if self._watches else None
         self._unseen: list[Event] = []  # that the guard has still to look at
         self._acts = runs.log.acts()
@@ -129,26 +130,35 @@ class RunWriter:
         """Notes a loop that an event completes or continues, unless loops are allowed now."""
         if not self._watches or event.type not in LOOKED_AT:
             return
+        if not self._notes_loops:
+            if self._loops is not None:
+                self._loops.add(event)
+            return
         self._unseen.append(event)
         if self._loops is None:
             if event.type != "OBSERVE_DONE" or not any(each.payload for each in self._unseen):
                 return  # it cannot complete a loop: the log need not be read
             self._loops = self._runs.read_loop_guard(event.run_id, before=self._unseen[0].seq)
+        self._loops.content = self._content
         loop = [self._loops.add(each) for each in self._unseen][-1]
         self._unseen.clear()
         if loop is None or self._allows(event):
             return
         self._append(EventDraft.of("LOOP", loop_logged(loop), step=event.step))
         if self._guards.loop == "stop":
-            hint = f"try something else, or `tt run allow-loop {event.run_id}`"
+            hint = f"try something else, or `tt run allow-loop {event.run_id} --steps N --reason TEXT`"
             self._loop = SlicebaseError(LOOP_FOUND, f"run:{event.run_id}: {loop.message}", hint=hint)
         else:
             self._warnings.append(f"run:{event.run_id}: {loop.message}")
 
+    def _content(self, name: str) -> str | None:
+        self._appender.flush()  # what is compared may be in this transaction
+        return self._runs.content(self._appender.tally.run_id, name)
+
     def _allows(self, event: Event) -> bool:
         self._appender.flush()  # what allows loops may be in this transaction
         allowed = self._runs.items(event.run_id).event(LOOP_ALLOWED, "")
-        return allowed is not None and allows(allowed, event)
+        return allowed is not None and allows(allowed, event.step, self._now)
 
     def _check_step(self, step: int) -> None:
         """Raises an error for a step so far away that none could follow, unless the run has come as far itself."""

@@ -9,7 +9,7 @@ from slicebase.core.hashing import digest
 from slicebase.core.times import to_text
 from slicebase.errors import SlicebaseError
 from slicebase.runs.checks import Inputs, QuoteCondition
-from slicebase.runs.event import MAX_PAYLOAD, ChainLink, Event, EventDraft
+from slicebase.runs.event import ChainLink, Event, EventDraft
 from slicebase.runs.evidence import Evidence, Lookup, resolve
 from slicebase.runs.forks import fork, inheritance
 from slicebase.runs.gate import Thresholds, check_before_logging, check_id, check_terms, start, state_of
@@ -28,6 +28,7 @@ from slicebase.truth.run_writer import Logged, RunWriter
 from slicebase.truth.snapshots import Snapshots, StoredSnapshot
 
 NO_BLOBS: Mapping[str, bytes] = MappingProxyType({})
+_LONGEST_COMPARED = 256 * 1024  # bytes of an outcome outside its event in which times and the like are no difference
 
 
 class StoredRuns:
@@ -147,17 +148,17 @@ class StoredRuns:
 
     def read_loop_guard(self, run_id: str, before: int) -> LoopGuard:
         """Returns a guard that has seen the last events before the one with this number."""
-        guard = LoopGuard(partial(self._content, run_id))
+        guard = LoopGuard(partial(self.content, run_id))
         for stored in self.log.events(run_id, after=before - WINDOW):
             if stored.link.seq < before and stored.payload is not None:  # a purge leaves nothing to compare
                 guard.add(stored.event)
         return guard
 
-    def _content(self, run_id: str, name: str) -> str | None:
-        """Returns the text of content outside an event, if it is there and not too long to be compared each time."""
+    def content(self, run_id: str, name: str) -> str | None:
+        """Returns the text of content outside an event, if it is there and not too long to be compared."""
         found = self.ledger.texts.get(owner(run_id), name)
         data = found.data if found else None
-        return data.decode(errors="replace") if data is not None and len(data) <= MAX_PAYLOAD else None
+        return data.decode(errors="replace") if data is not None and len(data) <= _LONGEST_COMPARED else None
 
     def allow_loops(self, run_id: str, reason: str, steps: int | None, until: int | None, now: int) -> Logged:
         """Allows loops in a run for so many further steps, or until a time."""

@@ -31,11 +31,15 @@ _WHY: Final = "Nobody ended the step: its process has ended, its object was drop
 
 
 class BegunStep(NamedTuple):
-    """A step that was begun: its number, the file that is held for it, and the steps that were closed before it."""
+    """A step that was begun: its number, the file that is held for it, and the steps that were closed before it.
+
+    `warnings` are of budgets: time passes before a step, too.
+    """
 
     number: int
     held: HeldFile | None
     interrupted: tuple[int, ...]
+    warnings: tuple[str, ...]
 
 
 class StoredSteps:
@@ -64,12 +68,12 @@ class StoredSteps:
                     held = HeldFile(self._path(run_id, number)) if watched else None
                     begun = EventDraft(type=STEP_BEGUN, step=number, payload=dict(WATCHED) if watched else {})
                     writer.add_own(begun)
-            writer.outcome()
+            warned = writer.outcome().warnings
         except BaseException:
             if held is not None:
                 held.remove()
             raise
-        return BegunStep(number, held, interrupted)
+        return BegunStep(number, held, interrupted, warned)
 
     def end(
         self,

@@ -1,5 +1,7 @@
 """What can be said about a run: its status, its report, and how long loops are allowed in it."""
 
+from functools import partial
+
 from slicebase.context.constraints import forgotten_constraints
 from slicebase.errors import SlicebaseError, refuse_out_of_range
 from slicebase.runs.evidence import Evidence
@@ -25,7 +27,8 @@ def _status(
     stored: StoredRuns, run_id: str, thresholds: Thresholds, interrupted: tuple[int, ...], state: RunState
 ) -> RunStatus:
     events = list(stored.events(run_id))
-    incidents = incidents_of(events, forgotten_constraints(events), thresholds.counted_events)
+    content = partial(stored.content, run_id)
+    incidents = incidents_of(events, forgotten_constraints(events), thresholds.counted_events, content)
     metrics = measure(events, incidents)
     terms = stored.log.started(run_id)
     return status_of(stored.log.tally(run_id), terms, state, metrics, incidents, thresholds, interrupted)

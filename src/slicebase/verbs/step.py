@@ -72,6 +72,7 @@ class Step:
         self.run_id = self._parts.stored_names.id("run", self.run_id)
         self._begun = self._parts.truth.steps.begin(self.run_id, self.surroundings.now())
         self.number, self.interrupted_steps = self._begun.number, self._begun.interrupted
+        self.warnings = self._begun.warnings  # given at the end: an error here would leave the step open
         self._is_open = True
         return self
 
@@ -105,7 +106,8 @@ class Step:
 
         `cite` is what supports it: a reference with a quote, `(ref, quote)`, evidence or its id, or several of these.
         """
-        return self._runs.claim(self.run_id, statement, id=id, status=status, cite=cite, step=self._open_number)
+        number = self._open_number
+        return self._told(self._runs.claim(self.run_id, statement, id=id, status=status, cite=cite, step=number))
 
     def cite(self, reference: str, quote: str | None = None, *, span: tuple[int, int] | None = None) -> Evidence:
         """Adds a quote or a span of the text that a reference names to the evidence ledger."""
@@ -113,20 +115,21 @@ class Step:
 
     def conflict(self, description: str, a: "Cites", b: "Cites", *, id: str | None = None) -> Logged:
         """Logs a conflict between two sides of evidence."""
-        return self._runs.conflict(self.run_id, description, id=id, a=a, b=b, step=self._open_number)
+        return self._told(self._runs.conflict(self.run_id, description, id=id, a=a, b=b, step=self._open_number))
 
     def fail(self, why: str, *, category: str = "error", where: str = "", id: str | None = None) -> Logged:
         """Logs a failure."""
         place = where or f"step {self.number}"
-        return self._runs.failure(self.run_id, why, category=category, where=place, id=id, step=self._open_number)
+        number = self._open_number
+        return self._told(self._runs.failure(self.run_id, why, category=category, where=place, id=id, step=number))
 
     def ask(self, question: str) -> Logged:
         """Logs an open question."""
-        return self._runs.question(self.run_id, question, step=self._open_number)
+        return self._told(self._runs.question(self.run_id, question, step=self._open_number))
 
     def close_question(self, question: str) -> Logged:
         """Closes a question: it is answered, or no longer open."""
-        return self._runs.question(self.run_id, question, close=True, step=self._open_number)
+        return self._told(self._runs.question(self.run_id, question, close=True, step=self._open_number))
 
     # Contexts, and everything else
 
@@ -138,24 +141,23 @@ class Step:
 
     def bind(self, context: "Context") -> Logged:
         """Logs a context that was given to the model in this step."""
-        return self._runs.bind(self.run_id, context, step=self._open_number)
+        return self._told(self._runs.bind(self.run_id, context, step=self._open_number))
 
     def log(self, type: str, /, **payload: Any) -> Logged:
         """Logs any other event of the step, as it is: the gate checks it at the next compaction, not before."""
-        return self._runs.log(self.run_id, [self._draft(type, payload)])
+        return self._told(self._runs.log(self.run_id, [self._draft(type, payload)]))
 
     def _log(
         self, type_: str, text: str, details: "Mapping[str, Any]", blobs: "Mapping[str, bytes]" = NO_BLOBS
     ) -> Logged:
         payload = {"text": text, **details} if text else dict(details)
         logged = self._runs.log(self.run_id, [self._draft(type_, payload)], blobs=blobs)
-        self._warn(logged.warnings)
-        return logged
+        return self._told(logged)
 
-    def _warn(self, texts: Iterable[str]) -> None:
-        for text in texts:
-            self.warnings += (text,)
-            warnings.warn(text, RunWarning, stacklevel=2)
+    def _told(self, logged: Logged) -> Logged:
+        self.warnings += logged.warnings
+        _give(logged.warnings)
+        return logged
 
     def _draft(self, type_: str, payload: "Mapping[str, Any] | None" = None) -> EventDraft:
         return EventDraft(type=type_, step=self._open_number, payload=dict(payload or {}))
@@ -178,7 +180,8 @@ class Step:
             self.snapshots = self._runs.log(self.run_id, [], compact=self._compact).snapshots
             if found is not None:
                 raise found
-            self._warn(warned)
+            self.warnings += warned
+            _give((*self._begun.warnings, *warned))
 
     def _failure(self, error: BaseException, failure_id: str) -> FailureLogged:
         return FailureLogged(
@@ -187,6 +190,11 @@ class Step:
             where=f"step {self.number}",
             why=self.surroundings.redaction.text(_text_of(error))[:_WHY].encode("utf-8", "replace").decode(),
         )
+
+
+def _give(texts: Iterable[str]) -> None:
+    for text in texts:
+        warnings.warn(text, RunWarning, stacklevel=3)
 
 
 @contextmanager
