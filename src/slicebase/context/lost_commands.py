@@ -301,8 +301,8 @@ _TWO_LEVELS: Final = _set("gh glab aws az gcloud")
 # Programs of one language. That one of them works says nothing about those of another language.
 _LANGUAGES: Final[Mapping[str, frozenset[str]]] = _table(
     python="pytest py.test tox nox unittest nose2 behave ruff mypy pyright pyre black isort flake8 pylint manage.py",
-    javascript="npm pnpm yarn bun deno jest vitest mocha ava karma playwright cypress tsc webpack esbuild rollup vite next "
-    "eslint prettier biome stylelint standard ng ember lerna nx turbo",
+    javascript="npm pnpm yarn bun deno jest vitest mocha ava karma playwright cypress tsc webpack esbuild rollup vite "
+    "next eslint prettier biome stylelint standard ng ember lerna nx turbo",
     go="go gotestsum golangci-lint gofmt goimports staticcheck",
     rust="cargo rustc rustfmt",
     jvm="gradle gradlew mvn mvnw javac kotlinc sbt ktlint",

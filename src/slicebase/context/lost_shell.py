@@ -124,8 +124,8 @@ def how_tests_ended(output: str) -> Ended:
 
 
 _COMPLAINS: Final = re.compile(
-    r"^(?:\S+?[:(]\d+(?:[:,]\d+)?\)?: |\S*make(?:\[\d+\])?: \*\*\* |(?:error|fatal)(?:\[\w+\]| \w+)?: |npm (?:ERR!|error)\s|"
-    r"Traceback \(most recent|BUILD FAILED|Build failed)",
+    r"^(?:\S+?[:(]\d+(?:[:,]\d+)?\)?: |\S*make(?:\[\d+\])?: \*\*\* |(?:error|fatal)(?:\[\w+\]| \w+)?: |"
+    r"npm (?:ERR!|error)\s|Traceback \(most recent|BUILD FAILED|Build failed)",
     re.MULTILINE,
 )
 
