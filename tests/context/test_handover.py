@@ -156,6 +156,15 @@ def test_commands_that_failed_last_are_none_that_worked(transcript: Transcript) 
     assert of(handover(transcript.turns), "command") == ["make lint"]
 
 
+def test_a_command_whose_failure_is_open_has_not_worked_since_tests_of_something_else_pass(
+    transcript: Transcript,
+) -> None:
+    transcript.user("Build it.")
+    transcript.run("make", "error: the brace in line 3 is missing", error=True)
+    transcript.run("pytest tests/a.py", "3 passed")
+    assert of(handover(transcript.turns), "command") == ["pytest tests/a.py"]
+
+
 def test_the_actions_of_a_trajectory_are_calls(transcript: Transcript) -> None:
     transcript.user("Fix it.")
     transcript.call("open", "open src/a.py 12", "[File: src/a.py]")

@@ -88,7 +88,10 @@ def handover(turns: Sequence[Turn]) -> Handover:
     said = [
         item
         for item in newest_first
-        if item.state in _STANDS and _is_claim(item) and not (item.state == "open" and item.turn in calls.mended)
+        if item.state in _STANDS
+        and _is_claim(item)
+        and not (item.state == "open" and item.turn in calls.mended)
+        and not (item.kind == "command" and item.result in calls.broken)
     ]
     answered = _prompt(asked[-1], turns) if asked and waiting is None else ()
     for kind, words, name, place in (*answered, *_said(said), *calls.refused(), *_files(turns)):
@@ -161,6 +164,7 @@ class _Calls:
     def __init__(self, turns: Sequence[Turn]) -> None:
         self.mended: set[str] = set()  # turns right after a failure that was made good
         self._refused: dict[str, _Found] = {}
+        self._failed_at: dict[str, set[str]] = {}  # the turns in which a failure that is open was reported
         self._unexplained: str | None = None  # one of these, for which the user gave no reason yet
         self._open = OpenFailures()
         self._after: dict[str, list[str]] = {}
@@ -179,6 +183,11 @@ class _Calls:
                     calls[part.call_id] = part, turn
                 elif part.type == "tool_result" and part.call_id in calls:
                     failed += self._ended(*calls[part.call_id], part, turn)
+
+    @property
+    def broken(self) -> set[str]:
+        """The turns in which failures that are open were reported."""
+        return {turn for turns in self._failed_at.values() for turn in turns}
 
     def refused(self) -> Iterator[_Found]:
         """Yields the calls that the user refused and that were not made since, the newest first.
@@ -215,6 +224,9 @@ class _Calls:
         good = self._open.made_good(found) if found.ended == "ok" else []
         if found.ended == "failed":
             good = self._open.add(name, found)
+            self._failed_at.setdefault(name, set()).add(turn.id)
+        for each in good:
+            self._failed_at.pop(each, None)
         self.mended.update(turn for each in good for turn in self._after.pop(each, ()))
         return [name] if found.ended == "failed" else []
 
