@@ -295,9 +295,7 @@ def command_family(simple: str) -> tuple[str, ...]:
     return program, *plain[: 2 if program in _TWO_LEVELS else 1]
 
 
-# Programs whose subcommands have subcommands.
-_TWO_LEVELS: Final = _set("gh glab aws az gcloud")
-
+_TWO_LEVELS: Final = _set("gh glab aws az gcloud")  # their subcommands have subcommands
 # Programs of one language. That one of them works says nothing about those of another language.
 _LANGUAGES: Final[Mapping[str, frozenset[str]]] = _table(
     python="pytest py.test tox nox unittest nose2 behave ruff mypy pyright pyre black isort flake8 pylint manage.py",
@@ -307,18 +305,13 @@ _LANGUAGES: Final[Mapping[str, frozenset[str]]] = _table(
     rust="cargo rustc rustfmt",
     jvm="gradle gradlew mvn mvnw javac kotlinc sbt ktlint",
     ruby="rspec minitest rubocop rails",
-    php="phpunit pest phpstan psalm composer artisan",
-    dotnet="dotnet",
-    swift="swift xcodebuild swiftlint swiftformat",
-    elixir="mix",
 )
 
 
 def language_of(simple: str) -> str:
     """Returns the language whose tools a command belongs to; nothing if it may be any, as with `make`."""
     words = _unwrapped(_words(simple))
-    program = _base(words[0]) if words else ""
-    return next((language for language, names in _LANGUAGES.items() if program in names), "")
+    return next((language for language, names in _LANGUAGES.items() if words and _base(words[0]) in names), "")
 
 
 _NAMED_TESTS: Final = re.compile(r"\s-(?:run|k|t|-filter|-grep|-testNamePattern)[ =]('[^']*'|\"[^\"]*\"|\S+)")
