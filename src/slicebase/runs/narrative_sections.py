@@ -146,7 +146,7 @@ def _unknowns(page: NarrativePage) -> NarrativeSection:
     others = (
         [_named(page, each.claim_id, each.statement, "Not verified: "), *page.pointers(each.evidence_refs, "evidence")]
         for each in plain
-        if each not in replies
+        if not _REPLY.fullmatch(each.claim_id)
     )
     told = ([_named(page, each.claim_id, each.statement, "Last reply, not verified: ", 0.4)] for each in replies)
     return [], [
