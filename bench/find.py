@@ -28,6 +28,7 @@ from slicebase.verbs.turns import TurnReader, turn_hits
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 FOLDERS = ("claude-code", "codex", "gemini")
 TURNS = 60_000
+LARGE = 50_000  # bytes of a session that is copied
 SAMPLE = 600  # identifiers
 ROUNDS = 11
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
@@ -41,15 +42,16 @@ QUERIES = {
 
 
 def run() -> None:
-    if not DATA.exists():
+    large = [path for path in sorted((DATA / "claude-code").rglob("*.jsonl")) if path.stat().st_size > LARGE]
+    if not large:
         print("find: skipped, its data is not here")
         return
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         with Slicebase.init(folder / "real") as memory:
-            memory.import_([DATA / each for each in FOLDERS])
+            memory.import_([DATA / each for each in FOLDERS if (DATA / each).exists()])
             _check(memory)
-        _time(folder)
+        _time(folder, [path.read_text() for path in large])
 
 
 def _check(memory: Slicebase) -> None:
@@ -76,10 +78,10 @@ def _is_found(memory: Slicebase, reader: TurnReader, name: str, texts: dict[str,
     return {hit.turn for hit in found.hits[: len(having)]} == having
 
 
-def _time(folder: Path) -> None:
+def _time(folder: Path, texts: list[str]) -> None:
     history = folder / "home" / ".claude" / "projects" / "bench"
     history.mkdir(parents=True)
-    for number, text in enumerate(_copies()):
+    for number, text in enumerate(_copies(texts)):
         (history / f"{number}.jsonl").write_text(text)
     root = folder / "large"
     with Slicebase.init(root) as memory:
@@ -112,10 +114,8 @@ def _time(folder: Path) -> None:
         )
 
 
-def _copies() -> Iterator[str]:
+def _copies(texts: list[str]) -> Iterator[str]:
     """Yields real sessions with other ids, again and again, as many as there should be turns."""
-    files = [path for path in sorted((DATA / "claude-code").rglob("*.jsonl")) if path.stat().st_size > 50_000]
-    texts = [path.read_text() for path in files]
     turns, copy = 0, 0
     while turns < TURNS:
         for text in texts:

@@ -48,19 +48,17 @@ class Asked(NamedTuple):
 
 
 class Conversation:
-    """One conversation of the data: its turns in order, each a reply to the previous one, and its questions."""
+    """One conversation of the data: its turns in order, each a reply to the previous one, and its questions.
 
-    def __init__(self, sample: dict[str, Any]) -> None:
-        self.name: str = sample["sample_id"]
-        self.turns = list(_turns(self.name, sample["conversation"]))
-        known = {turn.id for turn in self.turns}
-        asked = [
-            Asked(each["question"], frozenset(turn_id("locomo", self.name, name) for name in each["evidence"]) & known)
-            for each in sample["qa"]
-            if each["category"] != ADVERSARIAL
-        ]
-        self.questions = [each for each in asked if each.evidence]
+    Questions without evidence among the turns are left out.
+    """
+
+    def __init__(self, name: str, turns: Iterable[IndexedTurn], asked: Iterable[Asked]) -> None:
+        self.name = name
+        self.turns = list(turns)
         self.sizes = {turn.id: tokens(turn.text) for turn in self.turns}
+        known = self.sizes.keys()
+        self.questions = [each._replace(evidence=found) for each in asked if (found := each.evidence & known)]
 
     @cached_property
     def index(self) -> TurnIndex:
@@ -74,6 +72,16 @@ class Conversation:
             near = place + distance
             if 0 <= near < len(self.turns) and self.turns[near].session == self.turns[place].session:
                 yield near
+
+
+def _conversation(sample: dict[str, Any]) -> Conversation:
+    name: str = sample["sample_id"]
+    asked = (
+        Asked(each["question"], frozenset(turn_id("locomo", name, own) for own in each["evidence"]))
+        for each in sample["qa"]
+        if each["category"] != ADVERSARIAL
+    )
+    return Conversation(name, _turns(name, sample["conversation"]), asked)
 
 
 def _turns(name: str, conversation: dict[str, Any]) -> Iterator[IndexedTurn]:
@@ -235,13 +243,20 @@ def run() -> None:
     if not DATA.exists():
         print("LoCoMo: skipped, its data is not here")
         return
-    conversations = [Conversation(sample) for sample in json.loads(DATA.read_text())]
+    conversations = [_conversation(sample) for sample in json.loads(DATA.read_text())]
     halves = {
         "tuned on": [each for each in conversations if each.name in TUNED],
         "reported": [each for each in conversations if each.name not in TUNED],
     }
+    compare("LoCoMo", halves)
+    for size in TIMED_SIZES:
+        _time(conversations, size)
+
+
+def compare(data: str, halves: dict[str, list[Conversation]]) -> None:
+    """Prints the recall of each ranker, for each part of the data."""
     budgets = "".join(f"{budget:>8,}" for budget in (*TURN_BUDGETS, *TOKEN_BUDGETS))
-    print(f"LoCoMo: evidence recall\n{'':38}{'turns':^24}{'tokens':^16}\n{'':38}{budgets}")
+    print(f"{data}: evidence recall\n{'':38}{'turns':^24}{'tokens':^16}\n{'':38}{budgets}")
     everything: dict[str, list[list[str]]] = {}
     for half, members in halves.items():
         print(f"{half}: {sum(len(each.questions) for each in members)} questions of {len(members)} conversations")
@@ -255,8 +270,6 @@ def run() -> None:
                     rows.append(list(recalls(conversation, asked, ranked)))
             print(f"  {name:36}" + "".join(f"{fmean(column):8.3f}" for column in zip(*rows, strict=True)))
     print(f"digest of all rankings: {digest_of(everything)}")
-    for size in TIMED_SIZES:
-        _time(conversations, size)
 
 
 def _time(conversations: Sequence[Conversation], size: int) -> None:

@@ -1,5 +1,6 @@
 import os
 import shutil
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -25,9 +26,10 @@ settings.register_profile("explore", deadline=None, suppress_health_check=[Healt
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 
 # Tests create thousands of small databases. Where there is a file system in memory with room for them, they are there.
+# pytest has asked for the folder before this module is loaded, so that the variable alone would not change it.
 MEMORY = Path("/dev/shm")
 if "TMPDIR" not in os.environ and os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > 2 << 30:
-    os.environ["TMPDIR"] = str(MEMORY)
+    tempfile.tempdir = os.environ["TMPDIR"] = str(MEMORY)
 
 SLOWEST = [
     f"test_{name}.py"

@@ -84,6 +84,9 @@ class Filled:
         self.transcript.write_bytes(
             jsonl([record(1, None, content=POISON), {"type": "custom-title", "sessionId": "s", "customTitle": POISON}])
         )
+        # A file that was imported and has not changed is not read again.
+        self.copy = self.outside / "copy.jsonl"
+        self.copy.write_bytes(self.transcript.read_bytes())
         self.document = self.outside / "document.md"
         self.document.write_text(f"# Keys\n\n{POISON}\n")
         self.notes = self.root / NOTES
@@ -116,6 +119,7 @@ class Filled:
             "forget": {"file_id": source.id},
             "from_session": {"run_id": "projected", "session": memory.graph.sessions()[0].id},
             "from_file": {"run_id": "filed", "path": self.transcript},
+            "lost_in": {"paths": self.copy},
             "start": {"run_id": "begun"},
             "stop": {"run_id": "stopped", "reason": "HUMAN_REQUESTED"},
             "allow_loop": {"steps": 1},

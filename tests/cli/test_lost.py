@@ -196,6 +196,16 @@ def test_all_sessions_as_a_table(sampled: Tt) -> None:
     assert [each["session"] for each in sampled("lost", "--all", "--json").json["sessions"]] == [SESSION]
 
 
+def test_a_compaction_without_a_date_has_none(tt: Tt, tmp_path: Path) -> None:
+    records = [json.loads(line) for line in SAMPLE.read_text().splitlines()[-30:]]
+    bare = tmp_path / "bare.jsonl"
+    bare.write_text("".join(json.dumps({**record, "timestamp": None}) + "\n" for record in records))
+    assert "compaction at an unknown time" in tt("lost", bare).out
+    assert "compaction at an unknown time" in tt("lost", "--cost").out
+    for option in ("--limit=1", "--cost"):
+        assert tt("lost", option, "--json").json["compactions"][0]["time"] is None
+
+
 def test_several_compactions_of_a_session_are_listed_one_by_one(tt: Tt, tmp_path: Path) -> None:
     lines = SAMPLE.read_text().splitlines()
     last = json.loads(lines[-1])

@@ -218,6 +218,8 @@ def test_a_trajectory_becomes_a_run(tt: Tt, tmp_path: Path) -> None:
     (tmp_path / "bug.traj").write_text(json.dumps({"history": history}))
     assert tt("run", "from", "bug.traj").exit == 0
     assert tt("run", "status", "from-bug", "--json").json["metrics"]["cycles"] == 1
+    assert "undated" in tt("run", "list").out
+    assert tt("run", "list", "--json").json["runs"][0]["updated"] is None
 
 
 def test_a_second_trajectory_of_the_same_name_never_becomes_the_first(tt: Tt, tmp_path: Path) -> None:

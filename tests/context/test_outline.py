@@ -4,6 +4,7 @@ from msgspec.structs import replace
 
 from slicebase.context.lost_follow import items
 from slicebase.context.outline import outline
+from slicebase.graph.turn import Part
 from tests.context.transcripts import Transcript
 
 
@@ -48,3 +49,10 @@ def test_a_turn_without_a_date_has_no_time_in_it() -> None:
         None,
         "2001-09-09T01:46:40.000Z",
     ]
+
+
+def test_a_prompt_says_who_speaks() -> None:
+    talk = Transcript()
+    asked = talk.user("Please deploy it.")
+    named = replace(asked, parts=(Part("text", text="Please deploy it.", name="Annabella"),))
+    assert [step["text"] for step in outline([named])["steps"]] == ["Annabella: Please deploy it."]

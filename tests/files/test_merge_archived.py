@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slicebase.files.body.whole import whole_pieces
-from slicebase.files.merge import merge_bytes
+from slicebase.files.merge import merge, merge_bytes
 from slicebase.files.merge_archived import _overlap
 from slicebase.files.slice_file import SliceFile
 from tests.amounts import MORE
@@ -76,3 +76,15 @@ def test_equal_lines_take_time_in_proportion_to_their_number() -> None:
     assert _overlap(base, side) == 0
     assert _overlap(base, [*base[500:], *side]) == len(base) - 500
     assert _Line.compared < 10 * (len(base) + len(side))
+
+
+def test_what_both_sides_moved_adds_up_also_where_it_is_the_same_and_a_text_there_is_not_lost() -> None:
+    def moved(*values: str) -> list[SliceFile]:
+        owners = "one", "two", "one"  # the sides differ
+        lines = (f"  moved: {value}\n  meta:\n    owner: {owner}" for value, owner in zip(values, owners, strict=True))
+        return [file("", ("  meta:\n    owner: one", changed)) for changed in lines]
+
+    assert merged(*moved('"000001"', '"000003"', '"000003"')).moved == "000005"
+    assert merged(*moved('"000003"', '"000003"', '"000004"')).moved == "000004"
+    assert merged(*moved("one", "same", "same")).moved == "same"
+    assert merge(*moved("one", "ours", "theirs")).conflicts == ("slice.moved",)

@@ -146,6 +146,17 @@ def test_what_both_branches_archive_after_one_merged_the_other_is_a_conflict(bod
         play(body_type, [write], [merge, ([write, archive_all], [write, archive_all], 0)])
 
 
+@pytest.mark.parametrize("first", [0, 1])
+@pytest.mark.parametrize("body_type", TYPES)
+def test_two_people_who_pull_and_push_archive_old_lines_without_a_conflict(body_type: str, first: int) -> None:
+    """One archives and pulls; the other, who has not pulled since, archives fewer or more of the same old lines."""
+    write = True, 0
+    for ours, theirs in ((4, 3), (3, 4), (4, 4)):
+        rounds = [([write, (False, ours), write], [write], 0), ([write], [write, (False, theirs), write], first)]
+        history = play(body_type, [write] * 14, rounds)
+        assert len(history.head(first).files) == 3
+
+
 def test_only_a_file_whose_content_can_move_to_archives_has_a_mark_of_a_merge() -> None:
     base = new("text")["01A"].with_body(b"a\n")
     ours, theirs = (base.with_body(b"a\n\n%s\n" % word) for word in (b"x", b"y"))

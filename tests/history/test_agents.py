@@ -76,6 +76,18 @@ def links(truth: Truth) -> list[tuple[str, str]]:
     return sorted((each.child, each.parent) for name in sessions for each in truth.turns.links_of(name))
 
 
+def test_an_agent_of_a_run_is_linked_also_if_its_file_is_named_without_its_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    main, first, _ = write(tmp_path, FAMILIES["run"][0])
+    monkeypatch.chdir(first.parent)
+    truth = Truth(tmp_path / "t.db", create=True)
+    take_in(truth, Path(first.name))
+    take_in(truth, main)
+    assert links(truth) == [(uuid(10), uuid(2))]
+    truth.close()
+
+
 @pytest.mark.parametrize("family", FAMILIES)
 def test_agents_are_linked_whichever_file_is_imported_first(family: str, tmp_path: Path) -> None:
     files, wanted = FAMILIES[family]

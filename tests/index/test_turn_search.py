@@ -304,6 +304,26 @@ def test_filters_narrow_with_and_without_words(narrowed_index: TurnIndex, filter
         assert {hit.turn for hit in found.hits} == turns
 
 
+@pytest.mark.parametrize("stored", ["Ölweg/Straße[1]?.py", "ölweg/straße[1]?.PY", "ÖLWEG/STRAßE[1]?.Py"])
+def test_case_does_not_count_in_names_of_tools_and_files(stored: str) -> None:
+    with TurnIndex() as index:
+        index.add([IndexedTurn("call", "s", 0, (), "calls it", "assistant", 0, [CallMade(stored, "c", (stored,))])])
+        for filters in ("file:ölweg", "file:ÖLWEG/*.py", "file:straße[1]?.py", "tool:öLW*", "tool:*/straße*"):
+            query = read(filters)
+            assert index.search(query, TurnFilters(query.filters), lambda _: "", ENOUGH).total == 1, filters
+        query = read("file:straße1a.py tool:ölweg")
+        assert not index.search(query, TurnFilters(query.filters), lambda _: "", ENOUGH).total
+
+
+@pytest.mark.parametrize("value", ["main.py", "App/main.py", r"app\main.py", r"C:\Me\App", "C:/me", r"me\*.py"])
+def test_a_file_of_windows_is_found_by_the_end_of_its_path_and_by_its_folders(value: str) -> None:
+    with TurnIndex() as index:
+        call = CallMade("Edit", "c", (r"C:\Me\app\main.py",))
+        index.add([IndexedTurn("call", "s", 0, (), "calls it", "assistant", 0, [call])])
+        query = read(f"file:{value}")
+        assert index.search(query, TurnFilters(query.filters), lambda _: "", ENOUGH).total == 1
+
+
 @pytest.mark.parametrize("name", ["tool", "file"])
 def test_a_thousand_filters_are_alternatives(narrowed_index: TurnIndex, name: str) -> None:
     query = read(" ".join(f"{name}:none{at}" for at in range(1_000)))

@@ -142,12 +142,13 @@ def called(world: World, each: Taken, given: str, tmp_path: Path) -> Callable[[]
     special: dict[str, dict[str, Any]] = {
         "export": {"to": tmp_path / "out.slice"},
         "stop": {"reason": "HUMAN_REQUESTED"},
+        "allow_loop": {"reason": "why", "steps": 1},
     }
     good = {**world.good, **special.get(each.verb, {})}
     needed = {
         name: good[name]
         for name, parameter in parameters.items()
-        if name in good and (parameter.default is parameter.empty or name in ("dry_run", "span"))
+        if name in good and (parameter.default is parameter.empty or name in ("dry_run", "span", "steps"))
     }
     value: Any = [("see_also", given)] if each.argument == "links" else given
     if each.argument in ("a", "b"):
@@ -207,6 +208,7 @@ BESIDES: dict[str, list[str]] = {
     "forget": ["--dry-run"],
     "purge": ["--dry-run"],
     "run failure": ["--category", "c", "--where", "w", "--why", "y"],
+    "run allow-loop": ["--reason", "why", "--steps", "1"],
     "run stop": ["--reason", "HUMAN_REQUESTED"],
     "run start": ["--objective", "o", "--done", "d"],
     "create": ["--title", "t", "--summary", "s"],

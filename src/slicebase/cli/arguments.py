@@ -13,9 +13,10 @@ import click
 from slicebase.context.query import FILTERS
 from slicebase.core.short_ids import shared
 
-_LONG = re.compile(r"--[A-Za-z][A-Za-z0-9_-]*(=.*)?", re.DOTALL)
-_SHORT = re.compile(r"-[A-Za-z]+")
-_EXCLUDED = re.compile(r"-[A-Za-z]{2}")
+# Patterns are compiled on first use, for a fast start: most arguments need none.
+_LONG = r"(?s:--[A-Za-z][A-Za-z0-9_-]*(=.*)?)"
+_SHORT = r"-[A-Za-z]+"
+_EXCLUDED = r"-[A-Za-z]{2}"
 TAKE_QUERIES = frozenset({"search", "context", "turns"})
 
 
@@ -34,7 +35,7 @@ def arranged(ctx: click.Context, command: click.Command, arguments: list[str]) -
         if each == "--":
             others += waiting
             break
-        if not _is_option(each, options) or (is_query and _EXCLUDED.match(each)):
+        if not _is_option(each, options) or (is_query and re.match(_EXCLUDED, each)):
             others.append(each)
             continue
         values = _values_after(each, options, waiting)
@@ -53,9 +54,9 @@ def _is_option(given: str, options: Mapping[str, click.Parameter]) -> bool:
     if not _begins_with_dash(given):
         return False
     if given.startswith("--"):
-        return _LONG.fullmatch(given) is not None or _is_meant_as_option(given, options)
+        return re.fullmatch(_LONG, given) is not None or _is_meant_as_option(given, options)
     is_known = given[:2] in options and not any(map(str.isspace, given))
-    return is_known or _SHORT.fullmatch(given) is not None
+    return is_known or re.fullmatch(_SHORT, given) is not None
 
 
 def _is_meant_as_option(given: str, options: Mapping[str, click.Parameter]) -> bool:
@@ -97,8 +98,8 @@ def _named(given: str) -> Iterator[tuple[str, bool]]:
 # Queries
 
 _NAMES = "|".join(FILTERS)
-_SPACED_FILTER = re.compile(rf'(-?(?:{_NAMES})):(?!")(\S+\s[^"]*)')
-_ANOTHER_FILTER = re.compile(rf"\s-?(?:{_NAMES}):")
+_SPACED_FILTER = rf'(-?(?:{_NAMES})):(?!")(\S+\s[^"]*)'
+_ANOTHER_FILTER = rf"\s-?(?:{_NAMES}):"
 
 
 def as_query(given: Sequence[str]) -> str:
@@ -115,5 +116,5 @@ def as_filters(given: Sequence[str]) -> str:
 
 
 def _filter_with_spaces(given: str) -> str:
-    match = _SPACED_FILTER.fullmatch(given)
-    return f'{match[1]}:"{match[2]}"' if match and not _ANOTHER_FILTER.search(match[2]) else given
+    match = re.fullmatch(_SPACED_FILTER, given) if ":" in given else None
+    return f'{match[1]}:"{match[2]}"' if match and not re.search(_ANOTHER_FILTER, match[2]) else given

@@ -11,7 +11,7 @@ from slicebase.cli.history import import_progress, open_temporary
 from slicebase.cli.numbers import CountingNumber, WholeNumber
 from slicebase.cli.options import open_base, redact_option
 from slicebase.cli.output import BOLD, YELLOW, Styled, json_option, note, print_json, print_text, printable
-from slicebase.core.times import to_text
+from slicebase.core.times import known_time
 from slicebase.errors import Exit
 from slicebase.history.inputs import LONG_SAMPLE
 from slicebase.verbs.names import shortened
@@ -130,8 +130,9 @@ def _print_losses(base: "Slicebase", found: "Losses", limit: int, explain: bool)
         note(f"{session} was never compacted." if found.session else "No stored session was compacted.")
     for number, loss in enumerate(found.compactions, 1):
         of = f" {number} of {len(found.compactions)}" if len(found.compactions) > 1 else ""
+        when = known_time(loss.summary.time) or "an unknown time"
         turns_before = "1 turn" if loss.turns == 1 else f"{loss.turns} turns"
-        print_text(f"{session}, compaction{of} at {to_text(loss.summary.time)}, after {turns_before}.")
+        print_text(f"{session}, compaction{of} at {when}, after {turns_before}.")
         print_text(Styled(f"The summary {headline(tally([loss]))}.", BOLD))
         if not loss.readable:
             note("The summary is empty or encrypted, so what it kept cannot be read.")
@@ -227,7 +228,7 @@ def _loss_as_json(loss: "Loss", limit: int) -> dict[str, Any]:
     lost = loss.items
     return {
         "summary": f"turn:{loss.summary.id}",
-        "time": to_text(loss.summary.time),
+        "time": known_time(loss.summary.time),
         "turns": loss.turns,
         "readable": loss.readable,
         "rules": LOST_RULES,

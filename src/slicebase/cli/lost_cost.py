@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from slicebase.cli.output import BOLD, YELLOW, Styled, note, print_json, print_text, printable
-from slicebase.core.times import to_text
+from slicebase.core.times import known_time
 from slicebase.verbs.names import shortened
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def print_cost(base: "Slicebase", session: str | None, limit: int, as_json: bool
     refs = {ref for each in found for again in each.dearest for ref in (again.first.ref, again.again.ref)}
     short = shortened(base, {*refs, f"session:{name}"})
     for each in found:
-        print_text(f"{short[f'session:{name}']}, compaction at {to_text(each.summary.time)}.")
+        print_text(f"{short[f'session:{name}']}, compaction at {known_time(each.summary.time) or 'an unknown time'}.")
         print_text(Styled(f"After it {sentence(each)}.", BOLD))
         if each.named:
             print_text(
@@ -76,7 +76,7 @@ def _print_one(again: "Repeated", short: Mapping[str, str]) -> None:
 def _as_json(cost: "Cost", limit: int) -> dict[str, Any]:
     return {
         "summary": f"turn:{cost.summary.id}",
-        "time": to_text(cost.summary.time),
+        "time": known_time(cost.summary.time),
         "counts": {kind: cost.count(kind) for kind in _COUNTS},
         "tokens": cost.tokens,
         "again": [

@@ -298,7 +298,9 @@ def compact(ctx: click.Context, run_id: str, as_json: bool) -> None:
 @run_argument
 @click.option("--reason", required=True, metavar="TEXT", help="Why the agent may repeat itself.")
 @click.option("--steps", type=CountingNumber(1), metavar="N", help="For so many further steps.")
-@click.option("--minutes", type=Decimal(0, min_open=True), metavar="N", help="For so many minutes.")
+@click.option(
+    "--minutes", type=Decimal(0, 525_600, min_open=True), metavar="N", help="For so many minutes, a year at most."
+)
 @redact_option
 @json_option
 @click.pass_context

@@ -10,6 +10,7 @@ from slicebase.cli.numbers import WholeNumber
 from slicebase.cli.options import open_base
 from slicebase.cli.output import json_option, note, print_json, print_json_text, print_text, printable
 from slicebase.cli.run_options import run_argument, run_name, thresholds_of
+from slicebase.core.times import known_time
 from slicebase.verbs.names import shortened
 
 if TYPE_CHECKING:
@@ -219,7 +220,7 @@ def list_(ctx: click.Context, as_json: bool) -> None:
             "run": entry.id,
             "events": entry.tally.seq,
             "snapshots": entry.tally.sequence,
-            "updated": entry.tally.updated,
+            "updated": known_time(entry.tally.updated),
             "stopped": entry.stopped,
             "objective": entry.terms.objective if entry.terms else None,
             "problem": entry.problem,
@@ -234,4 +235,5 @@ def list_(ctx: click.Context, as_json: bool) -> None:
         name = short[f"run:{row['run']}"].removeprefix("run:")
         state = row["stopped"] or "running"
         words = printable(" ".join(str(row["objective"] or f"({row['problem']})").split())[:60])
-        print_text(f"{name}  {row['updated']}  {row['events']} events, {row['snapshots']} snapshots  {state}  {words}")
+        counts = f"{row['events']} events, {row['snapshots']} snapshots"
+        print_text(f"{name}  {row['updated'] or 'undated'}  {counts}  {state}  {words}")

@@ -20,8 +20,9 @@ _AFTER_TWO: Final = (
 )  # fmt: skip
 _ANY: Final = ("ly", *_INFLECTED, *_AFTER_ONE, *_AFTER_TWO)
 _BEFORE_LY: Final = ("e", "al", "ent", "ous", "b")
-_PAIRS: Final = (re.compile("[aeiouy]+[^aeiouy]+"), re.compile("[aeiou]+[^aeiou]+"))
-_VOWEL: Final = re.compile("[aeiouy]")
+# Patterns are compiled on first use, for a fast start.
+_PAIRS: Final = ("[aeiouy]+[^aeiouy]+", "[aeiou]+[^aeiou]+")
+_VOWELS: Final = frozenset("aeiouy")
 _LONGEST: Final = 64  # the stemmer leaves longer words as they are
 
 
@@ -36,8 +37,8 @@ def indexed_beginning(word: str) -> str:
 
 def _may_be_cut(base: str, ending: str) -> bool:
     """Returns whether a word that begins with both may have a stem without the ending."""
-    pieces: tuple[str, ...] = _INFLECTED if _VOWEL.search(base) else ("s",)
-    pairs = max(len(pair.findall(base)) for pair in _PAIRS)  # `y` may be either
+    pieces: tuple[str, ...] = _INFLECTED if not _VOWELS.isdisjoint(base) else ("s",)
+    pairs = max(len(re.findall(pair, base)) for pair in _PAIRS)  # `y` may be either
     if pairs:
         pieces += (*_AFTER_ONE, "ly") if base.endswith(_BEFORE_LY) else _AFTER_ONE
     if pairs > 1:

@@ -136,7 +136,7 @@ _START_OF_PART: Final = rf"(?:{_START}|(?-i:(?<=[^\W\d_A-Z])(?=[A-Z])))"  # also
 _END: Final = r"(?![^\W_])"
 
 
-_CASELESS: Final = re.compile("[ſıİ\u212a]")  # what `re` takes for a letter of ASCII in another case
+_CASELESS: Final = "ſıİ\u212a"  # what `re` takes for a letter of ASCII in another case
 
 
 class TermPattern:
@@ -166,7 +166,9 @@ class TermPattern:
         """Returns whether the pattern can match in a text: whether that has the letters of the longest word."""
         if self._is_exact:
             return self._letters in text
-        return not self._letters.isascii() or self._letters in text.lower() or _CASELESS.search(text) is not None
+        if not self._letters.isascii() or self._letters in text.lower():
+            return True
+        return not text.isascii() and any(letter in text for letter in _CASELESS)
 
     @property
     def _forms(self) -> bool:

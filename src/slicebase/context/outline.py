@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from slicebase.context.lost_follow import items
 from slicebase.context.lost_speech import said_by_user
-from slicebase.core.times import known_time, to_text
+from slicebase.core.times import known_time
 from slicebase.graph.contents import calls_in, kinds_of
 from slicebase.graph.turn import Turn, part_text
 
@@ -40,7 +40,7 @@ def outline(turns: Iterable[Turn]) -> dict[str, Any]:
 
 
 def _step(turn: Turn, kind: str, text: str) -> dict[str, Any]:
-    return {"ref": f"turn:{turn.id}", "time": known_time(to_text(turn.time)), "kind": kind, "text": text[:_LONGEST]}
+    return {"ref": f"turn:{turn.id}", "time": known_time(turn.time), "kind": kind, "text": text[:_LONGEST]}
 
 
 def _steps(turn: Turn, kinds: set[str], decisions: Iterable[str]) -> list[tuple[str, str]]:

@@ -171,7 +171,7 @@ def _shortest_digits(value: float) -> tuple[str, int]:
 
 # Digests, and the ids that are made from them (rulings 3 and 5)
 
-DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+_DIGEST = r"sha256:[0-9a-f]{64}"
 ID_DIGITS = 32
 
 
@@ -221,7 +221,7 @@ def digest_of_short(value: Any) -> str:
 
 def is_digest(text: str) -> bool:
     """Returns whether a text has the form that `digest` returns."""
-    return DIGEST.fullmatch(text) is not None
+    return re.fullmatch(_DIGEST, text) is not None
 
 
 def id_from(prefix: str, full_digest: str) -> str:

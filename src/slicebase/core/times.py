@@ -53,8 +53,9 @@ def to_text(milliseconds: int) -> str:
     return f"{_minute_text(minutes)}{seconds:02}.{thousandths:03}Z"
 
 
-def known_time(text: str) -> str | None:
-    """Returns the time of a turn; None for one whose source does not state a date."""
+def known_time(time: str | int) -> str | None:
+    """Returns the time of a turn as text; None for one whose source does not state a date."""
+    text = to_text(time) if isinstance(time, int) else time
     return None if text.startswith("1970-") else text
 
 

@@ -17,8 +17,7 @@ from slicebase.files.merge_lines import EqualPart, Merged, equal_parts
 from slicebase.files.slice_file import SliceFile
 from slicebase.files.yaml.edit import set_key
 
-_TYPES: Final = frozenset({"conversation", "routine", "text"})  # rows have ids; sections of Markdown move from anywhere
-_BY_PLACE: Final = _TYPES | {"markdown"}
+_BY_PLACE: Final = frozenset({"conversation", "routine", "text", "markdown"})  # rows have ids
 
 BodyLines = list[bytes]
 
@@ -33,26 +32,54 @@ class ThreeBodies(NamedTuple):
 
 def without_archived(bodies: ThreeBodies, base: SliceFile | None, ours: SliceFile, theirs: SliceFile) -> ThreeBodies:
     """Returns three versions of a body without the lines of the base that a side has moved to an archive."""
-    if base is None or base.body_type not in _TYPES or not base.body_type == ours.body_type == theirs.body_type:
+    if base is None or base.body_type not in _BY_PLACE or not base.body_type == ours.body_type == theirs.body_type:
         return bodies
-    archives = [_new_archives(base, side) for side in (ours, theirs)]
-    if not any(archives) or not ours.write_mode == theirs.write_mode == "append":
+    sides = ours, theirs
+    if not any(_new_archives(base, side) for side in sides) or not ours.write_mode == theirs.write_mode == "append":
         return bodies
-    one, other = (
-        _moved(bodies.base, lines) if new else _same(bodies.base, lines)
-        for lines, new in zip(bodies[1:], archives, strict=True)
-    )
+    start = _common_start(bodies) if base.body_type == "markdown" else 0  # of Markdown, the title may stay
+    old = bodies.base[start:]
+    one, other = (_left_out(old, lines[start:], base, side) for lines, side in zip(bodies[1:], sides, strict=True))
     if one is None or other is None:
         return bodies
     most = max(one, other)
 
-    def left(lines: BodyLines, own: int) -> BodyLines:
-        rest = lines[most - own :]
+    def left(lines: BodyLines, own: int) -> BodyLines | None:
+        end = start + most - own
+        if lines[start:end] != old[own:most]:
+            return None  # it has merged lines of others in between
+        rest = lines[end:]
         if most == len(bodies.base):  # nothing is above the blank lines that they would be apart from
             rest = [*dropwhile(lambda line: not line.strip(), rest)]
-        return rest
+        return [*lines[:start], *rest]
 
-    return ThreeBodies(bodies.base[most:], left(bodies.ours, one), left(bodies.theirs, other))
+    mine, yours = left(bodies.ours, one), left(bodies.theirs, other)
+    return bodies if mine is None or yours is None else ThreeBodies(bodies.base[:start] + old[most:], mine, yours)
+
+
+def _common_start(bodies: ThreeBodies) -> int:
+    lines = enumerate(zip(*bodies, strict=False))
+    return next((at for at, same in lines if len({*same}) > 1), min(map(len, bodies)))
+
+
+def _left_out(lines: BodyLines, own: BodyLines, base: SliceFile, side: SliceFile) -> int | None:
+    """Returns how many lines of the base a side has moved to archives; None if that is not sure."""
+    has_moved = bool(_new_archives(base, side))
+    marked = _marked(lines, own, add_marks(side.moved, subtract=base.moved)) if has_moved else None
+    if marked is not None or base.body_type == "markdown":  # of which sections move from anywhere
+        return marked
+    return _moved(lines, own) if has_moved else _same(lines, own)
+
+
+def _marked(base: BodyLines, side: BodyLines, marks: str) -> int | None:
+    """Returns how many first lines of the base have these marks, if the side goes on with the next; None if none."""
+    total = none = marks_in(())
+    for at, line in enumerate(base):
+        if line.strip():
+            if total == marks != none and side[:1] == [line]:
+                return at
+            total = add_marks(total, mark_of(line))
+    return len(base) if total == marks != none else None
 
 
 # What two sides both archived, in texts that differ
@@ -67,9 +94,10 @@ def may_repeat(base: SliceFile | None, ours: SliceFile, theirs: SliceFile) -> bo
     sides = ours, theirs
     if ours.body_type not in _BY_PLACE or not all(_new_archives(base, side) for side in sides):
         return False
-    if base is None or any(side.merged != base.merged for side in sides):
+    if base is None:
         return True
-    return ours.body_type == "markdown" and not all(_moved_only_old(base, side) for side in sides)
+    is_only_appended = ours.body_type != "markdown" and all(side.merged == base.merged for side in sides)
+    return not is_only_appended and not all(_moved_only_old(base, side) for side in sides)
 
 
 def _moved_only_old(base: SliceFile, side: SliceFile) -> bool:

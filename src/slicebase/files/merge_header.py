@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 
 from slicebase.errors import SlicebaseError
 from slicebase.files.body.lines import read_time
-from slicebase.files.body.origin import add_marks
+from slicebase.files.body.origin import add_marks, is_sum
 from slicebase.files.merge_comments import Comments, comments_in, comments_of
 from slicebase.files.merge_lines import Hunk, Merged, comparable, decide, merge_lines
 from slicebase.files.merge_scalars import Spelling
@@ -61,6 +61,7 @@ def moment(time: Any) -> float:
 
 MergePath = tuple[str, ...]
 _LINKS: Final = ("slice", "links")
+_MOVED: Final = ("slice", "moved")
 _ORDERED: Final = frozenset({("slice", "body", "code", "args")})  # lists in which the order has a meaning
 
 
@@ -80,7 +81,7 @@ class _Keys:
 
     def merged(self, base: Any, ours: Any, theirs: Any, path: MergePath) -> Merged[Any]:
         plain = decide(base, ours, theirs, same)
-        if same(plain.ours, plain.theirs):
+        if same(plain.ours, plain.theirs) and not (path == _MOVED and same(ours, theirs) and is_sum(ours)):
             return plain
         own = _OWN_RULES[path](self, base, ours, theirs) if path in _OWN_RULES else None
         if own:
@@ -125,8 +126,10 @@ class _Keys:
         newer = ours if self._ours_is_newer else theirs
         return Merged(newer, newer)
 
-    def added(self, base: Any, ours: Any, theirs: Any) -> Merged[Any]:
-        """Returns the sum of what both sides added to a sum of marks."""
+    def added(self, base: Any, ours: Any, theirs: Any) -> Merged[Any] | None:
+        """Returns the sum of what both sides added to a sum of marks, also where they added the same."""
+        if not is_sum(ours) or not is_sum(theirs):
+            return None
         total = add_marks(ours, theirs, subtract=base)
         return Merged(total, total)
 
@@ -150,7 +153,7 @@ _OWN_RULES: Final[Mapping[MergePath, Callable[[_Keys, Any, Any, Any], Merged[Any
     ("slice", "updated_at"): _Keys.newer,
     ("slice", "updated_by"): _Keys.newer,
     ("slice", "done"): _Keys.last,
-    ("slice", "moved"): _Keys.added,
+    _MOVED: _Keys.added,
     ("slice", "merged"): _Keys.newer,  # a new mark follows
     ("slice", "archived"): _Keys.first,
     ("slice", "purged"): _Keys.first,

@@ -287,7 +287,7 @@ class SliceFile(Struct, frozen=True, dict=True, eq=False):
 
     @property
     def moved(self) -> str | None:
-        """The sum of the marks of all lines of Markdown that moved to archives (ruling 32)."""
+        """The sum of the marks of all lines that moved to archives, except rows (ruling 32)."""
         return self._slice.text("moved")
 
     @property

@@ -21,6 +21,7 @@ import msgspec
 from slicebase.history.inputs import Input, file_chunks, is_recent
 from slicebase.importers.formats import FORMATS, read_source
 from slicebase.importers.values import Batch, Format, ImportSource, Options
+from slicebase.workspace.boundary import real_path
 from slicebase.workspace.processes import end, processors, serving
 
 if TYPE_CHECKING:
@@ -77,7 +78,13 @@ def _read_here(each: Recognised, options: Options, progress: FileProgress) -> It
             yield chunk
 
     file = each.input.file if not each.input.member else None
-    return read_source(ImportSource(name, chunks(), file is not None and _is_growing(file)), each.format, options)
+    return read_source(_source(name, chunks(), file), each.format, options)
+
+
+def _source(name: str, chunks: Iterator[bytes], file: Path | None) -> ImportSource:
+    if file is None:
+        return ImportSource(name, chunks)
+    return ImportSource(name, chunks, _is_growing(file), str(real_path(file).parent))
 
 
 def _is_growing(path: Path) -> bool:
@@ -195,7 +202,7 @@ def _frames(name: str, path: Path, known: Format, options: Options) -> Iterator[
             read += len(chunk)
             yield chunk
 
-    for batch in read_source(ImportSource(name, chunks(), _is_growing(path)), known, options):
+    for batch in read_source(_source(name, chunks(), path), known, options):
         yield read, msgspec.msgpack.encode(batch)
         read = 0
     yield read, None

@@ -65,7 +65,7 @@ def sniff(head: Head) -> bool:
 
 def start(options: Options) -> Read:
     def read(source: ImportSource) -> Iterator[Batch]:
-        transcript = Transcript(source.name, options)
+        transcript = Transcript(source.name, options, folder=source.folder)
         yield from transcript.read(source.chunks)
         yield from transcript.settle(is_growing=source.is_growing)
         yield from transcript.finish()
@@ -100,8 +100,9 @@ class TranscriptState(Struct):
 class Transcript:
     """The reader of one file. With a state, it continues after the line at which the state was saved."""
 
-    def __init__(self, name: str, options: Options, state: TranscriptState | None = None) -> None:
+    def __init__(self, name: str, options: Options, state: TranscriptState | None = None, folder: str = "") -> None:
         self.name = name
+        self.folders = {*folder.split("/"), *name.split("/")[:-1]}
         self.session = options.session or ImportSource(name, ()).stem  # for records that name none
         self.clock = SourceClock()
         self.builder = BatchBuilder(NAME)
@@ -331,7 +332,7 @@ class Transcript:
         """Returns the keys under which the turn that started an agent may be known, most reliable first."""
         base, agent = self._base(record), as_name(record.get("agentId"))
         keys = [agent_key("agent", base, agent)] if agent else []
-        keys += [agent_key("run", base, folder) for folder in self.name.split("/")[:-1] if folder.startswith("wf_")]
+        keys += [agent_key("run", base, folder) for folder in sorted(self.folders) if folder.startswith("wf_")]
         return keys + [agent_key("prompt", base, part.text) for part in draft.parts[:1] if part.text]
 
     def _read_progress(self, record: SourceRecord) -> None:

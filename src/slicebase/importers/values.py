@@ -88,11 +88,12 @@ class Options(NamedTuple):
 
 
 class ImportSource(NamedTuple):
-    """One input: its name as reports show it (`export.zip!conversations.json`), its bytes, and whether it may grow."""
+    """One input: its name as reports show it (`export.zip!conversations.json`), its bytes, and what is known of it."""
 
     name: str
     chunks: Iterable[bytes]
     is_growing: bool = False  # it was written just now: more may follow
+    folder: str = ""  # where the file is: its name may be relative
 
     @property
     def stem(self) -> str:

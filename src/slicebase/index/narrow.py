@@ -37,7 +37,7 @@ UNION SELECT answered.turn FROM {table} CROSS JOIN answered ON answered.call = {
 CROSS JOIN turn AS made ON made.number = {table}.turn CROSS JOIN turn AS result ON result.number = answered.turn
 WHERE {table}.call <> '' AND made.session = result.session AND {matches}
 """
-_PATH: Final = "('/' || lower(path) || '/') GLOB ?"
+_PATH: Final = r"('/' || replace(lower(path), '\', '/') || '/') GLOB ?"
 
 
 def conditions(wanted: TurnFilters) -> tuple[str, list[Any]]:
@@ -80,7 +80,7 @@ def _tools(values: Sequence[str]) -> tuple[str, list[Any]]:
 
 def _files(values: Sequence[str]) -> tuple[str, list[Any]]:
     matches = _any_of(_PATH, len(values))
-    given = _patterns([value.strip("/") for value in values], "*/{}/*")
+    given = _patterns([value.replace("\\", "/").strip("/") for value in values], "*/{}/*")
     return f"number IN ({_OF_CALLS.format(table='touched', matches=matches)})", given * 2
 
 
@@ -93,8 +93,14 @@ def _any_of(condition: str, number: int) -> str:
 
 
 def _patterns(values: Sequence[str], form: str) -> list[Any]:
-    """Returns values as patterns of GLOB, in which only `*` has a meaning."""
-    return [form.format(value.lower().replace("[", "[[]").replace("?", "[?]")) for value in values]
+    """Returns values as patterns of GLOB, in which only `*` has a meaning; `lower` of SQLite knows ASCII only."""
+    return [form.format("".join(_letter(each) for each in value)) for value in values]
+
+
+def _letter(letter: str) -> str:
+    if letter.isascii():
+        return f"[{letter}]" if letter in "[?" else letter.lower()
+    return f"[{''.join(dict.fromkeys(each for each in (letter, letter.lower(), letter.upper()) if len(each) == 1))}]"
 
 
 _CONDITIONS: Final = {"role": _roles, "kind": _kinds, "tool": _tools, "file": _files}

@@ -19,7 +19,6 @@ from slicebase.errors import SlicebaseError
 from slicebase.index.disposable import DatabaseLayout, Disposable, OtherDatabaseError, reading, writing
 from slicebase.index.narrow import EVERY_TURN, TurnFilters, conditions
 from slicebase.index.schema import UNICODE61, Tokenizer
-from slicebase.index.session_figures import FIRST_PROMPTS, SessionFigures, session_figures
 from slicebase.index.turn_schema import CHOSEN, TURNS_LAYOUT, IndexedTurn
 from slicebase.index.turn_search import Bounds, FoundHits, TextOf, TurnSearch
 from slicebase.truth.failures import database_errors
@@ -27,6 +26,7 @@ from slicebase.truth.failures import database_errors
 if TYPE_CHECKING:
     from slicebase.context.question import Question
     from slicebase.context.ranking import Figures
+    from slicebase.index.session_figures import SessionFigures
     from slicebase.index.turn_rows import TurnRows
 
 _MOST_CHARACTERS = 20_000  # of a question: a pasted page is not one
@@ -207,13 +207,17 @@ class TurnIndex:
         with reading(self._connection):
             return list(similar_words(self._connection, Tokenizer(self._connection), terms, texts_with))
 
-    def sessions(self, wanted: TurnFilters = EVERY_TURN) -> list[SessionFigures]:
+    def sessions(self, wanted: TurnFilters = EVERY_TURN) -> "list[SessionFigures]":
         """Returns the sessions that have a turn that passes the filters, the newest first."""
+        from slicebase.index.session_figures import session_figures
+
         with reading(self._connection):
             return session_figures(self._connection, wanted)
 
     def prompts(self, session: str, most: int) -> list[str]:
         """Returns the first turns of a session in which a person speaks."""
+        from slicebase.index.session_figures import FIRST_PROMPTS
+
         return [turn for (turn,) in self._connection.execute(FIRST_PROMPTS, (session, most))]
 
     def passing(self, turns: Iterable[str], wanted: TurnFilters) -> set[str]:

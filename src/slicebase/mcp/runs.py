@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Meta, field
 from msgspec.structs import asdict
 
+from slicebase.core.times import known_time
 from slicebase.errors import SlicebaseError
 from slicebase.mcp.calls import Arguments, PageNumber, Result, ToolCall, ToolOutput, more_pages, page_of, quoted
 from slicebase.runs.event import EventDraft
@@ -152,7 +153,7 @@ def _list(call: ToolCall, page: int) -> ToolOutput:
         {
             "run": entry.id,
             "objective": entry.subject,
-            "updated": entry.tally.updated,
+            "updated": known_time(entry.tally.updated),
             "stopped": entry.stopped,
         }
         for entry in shown

@@ -117,7 +117,7 @@ def short_places(parts: "Parts", places: Collection[str]) -> dict[str, str]:
     return {**_short_files(parts, set(places) - refs), **shortened(parts, refs)}
 
 
-_NAMED_IN_TEXT: Final = rf"\b(?:{ULID.pattern}|sn_[0-9a-f]{{32}})\b"  # compiled on first use for a fast start
+_NAMED_IN_TEXT: Final = rf"\b(?:{ULID}|sn_[0-9a-f]{{32}})\b"  # compiled on first use for a fast start
 
 
 def short_texts(parts: "Parts", texts: Collection[str]) -> dict[str, str]:

@@ -62,7 +62,7 @@ def _session(parts: Parts, given: str) -> str:
 
 def _is_of(folder: str, projects: list[Filter]) -> bool:
     """Returns whether a folder is one of those that are named: by its path, or by a folder in it."""
-    path = f"/{folder.lower().strip('/')}/"
+    path = f"/{_usual(folder)}/" if folder else ""
     wanted = [each for each in projects if not each.excludes]
     return (not wanted or any(_names(each, path) for each in wanted)) and not any(
         _names(each, path) for each in projects if each.excludes
@@ -71,5 +71,10 @@ def _is_of(folder: str, projects: list[Filter]) -> bool:
 
 def _names(project: Filter, path: str) -> bool:
     """Returns whether a folder is in a path; one that is given by its whole path is at the beginning."""
-    pattern = re.escape(f"/{project.value.lower().strip('/')}/").replace(r"\*", "[^/]*")
-    return (re.match if project.value.startswith("/") else re.search)(pattern, path) is not None
+    inside = _usual(project.value)
+    pattern = re.escape(f"/{inside}/" if inside else "/").replace(r"\*", "[^/]*")
+    return (re.match if project.value[0] in r"\/" else re.search)(pattern, path) is not None
+
+
+def _usual(path: str) -> str:
+    return path.lower().replace("\\", "/").strip("/")

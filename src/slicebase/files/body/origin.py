@@ -10,7 +10,7 @@ all that, says that 50 more bytes were at the start of the content, and were rem
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeGuard
 
 from slicebase.core.hashing import raw_digest
 from slicebase.files.slice_file import SliceFile
@@ -207,8 +207,12 @@ def add_marks(*sums: object, subtract: object = None) -> str:
     return f"{(sum(map(_number, sums)) - _number(subtract)) % _MARKS:06x}"
 
 
+def is_sum(total: object) -> TypeGuard[str]:
+    return isinstance(total, str) and _SUM.fullmatch(total) is not None
+
+
 def _number(total: object) -> int:
-    return int(total, 16) if isinstance(total, str) and _SUM.fullmatch(total) else 0
+    return int(total, 16) if is_sum(total) else 0
 
 
 _SUM: Final = re.compile(r"[0-9a-f]{6}", re.ASCII)

@@ -145,9 +145,9 @@ def _origin(file: SliceFile, moved: Moved) -> Origin:
 
 
 def joined(file: SliceFile, part_id: str, label: str, leaves: bytes = b"") -> SliceFile:
-    """Returns the file with a link to a part. Markdown has marks of what leaves it for an archive."""
+    """Returns the file with a link to a part. What leaves it for an archive has marks there; rows have ids."""
     new = append_item(file, "slice.links", Link("has_part", part_id, label))
-    if not leaves or file.body_type != "markdown":
+    if not leaves or file.body_type == "jsonl":
         return new
     return set_key(new, "slice.moved", add_marks(file.moved, marks_in(leaves.split(b"\n"))))
 
