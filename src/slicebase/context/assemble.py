@@ -164,10 +164,9 @@ def assemble(
     groups: Sequence[str] = (),
     least: float = 0,
 ) -> Context:
-    """Returns a context of the first candidates that fit into the budget and have at least this score.
+    """Returns a context of the first candidates that fit into the budget; of turns, those with at least this score.
 
-    A candidate that is never cut needs no score. The given groups come first, in their order. The manifest lists the
-    candidates that are left out, with the reason.
+    The given groups come first, in their order. The manifest lists the candidates that are left out, with the reason.
     """
     chosen, left_out, texts = _fill(question, as_of, budget, candidates, terms, least)
     pieces = tuple(_in_reading_order(chosen, groups))
@@ -203,7 +202,7 @@ def _fill(
         if budget.turns is not None and len(chosen) >= budget.turns:
             left_out.append(LeftOut(candidate.ref, "turns", candidate.score))
             continue
-        if candidate.score < least and not candidate.is_whole:
+        if candidate.score < least and candidate.ref.startswith("turn:"):
             left_out.append(LeftOut(candidate.ref, "score", candidate.score))
             continue
         piece, text = _cut(candidate, terms, budget.tokens if candidate.is_whole else longest)

@@ -89,8 +89,8 @@ def build_context(
 ) -> Context:
     """Builds a context of turns and, if there is a library, rows and sections: the best that fit into the budget.
 
-    The pieces of `first` come before all others, whatever their score; then only what is nearly as good as the best of
-    what was found. Only what the query asks for is taken.
+    The pieces of `first` come before all others, whatever their score; then of turns only those that are nearly
+    as good as the best one. Only what the query asks for is taken.
     """
     query = read(request.question)
     _check(request, query)
@@ -119,7 +119,7 @@ def build_context(
         ranker=RANKER,
         filters=filters,
         slices=pinned,
-        least=_NEARLY * max((each.score for each in candidates), default=0) if first else 0,
+        least=_NEARLY * max((each.score for each in merged), default=0) if first else 0,
     )._replace(policy=request.policy)
 
 
