@@ -12,8 +12,11 @@ import pytest
 from slicebase.agents.hooks import CLIENTS
 from slicebase.base import Slicebase
 from slicebase.cli import hooks
+from slicebase.core.hashing import tokens
 from slicebase.history.notes import Compacted
+from slicebase.workspace.settings import Settings
 from tests.cli.conftest import Tt
+from tests.context.transcripts import Transcript
 from tests.paths import PROJECT, SHARED
 
 COMPACTED = SHARED / "data" / "claude-code" / "compacted"
@@ -63,6 +66,21 @@ def turns(project: Path, session: str) -> int:
         return {each.id: each.turns for each in base.graph.sessions()}.get(session, 0)
 
 
+def test_the_narrative_after_a_compaction_has_its_end_however_long_it_is(project: Path) -> None:
+    made = Transcript()
+    wrong = "Part {0} drops the last line of its input because the buffer of reader_{0} is too small."
+    made.user("What is wrong with the parts?")
+    made.say("\n\n".join(map(wrong.format, range(60))))
+    made.user("Which of them is the worst?")
+    transcript = project / "long.jsonl"
+    transcript.write_text(made.as_claude_code("s"))
+    asked = given(project, transcript, "s")
+    assert call("PreCompact", asked, "--wait") == Answer(0, "", "")
+    context = call("SessionStart", {**asked, "source": "compact"}).context
+    assert "1. Answer the prompt: Which of them is the worst?" in context
+    assert tokens(context) <= Settings().hooks_tokens
+
+
 def until_boundary(data: bytes) -> int:
     """Returns the size of the transcript when the client began to compact."""
     return data.rindex(b"\n", 0, data.index(b'"compact_boundary"')) + 1
@@ -86,6 +104,8 @@ def test_a_compaction_of_a_real_session(original: Path, project: Path) -> None:
     assert started.err == ""
     assert "file:" in started.context
     assert "snapshot 1" in started.context
+    assert "## Next actions" in started.context, "its end is not cut off"
+    assert tokens(started.context) <= Settings().hooks_tokens
     with Slicebase.open(project) as base:
         narratives = [entry for entry in base.library.list_files() if entry.source and entry.source.startswith("sn_")]
         assert len(narratives) == 1

@@ -3,7 +3,7 @@
 import pytest
 
 from slicebase.context.handover import Handover, handover
-from slicebase.graph.turn import turn_text
+from slicebase.graph.turn import Part, turn_text
 from tests.context.transcripts import Transcript
 
 
@@ -89,6 +89,49 @@ def test_a_refusal_is_an_instruction_with_the_users_words_until_the_call_is_made
     assert "never push on a Friday" in of(handover(transcript.turns), "instruction")
 
 
+@pytest.mark.parametrize("reason", ["use pnpm", "Rather pnpm, please. It is what we have."])
+def test_the_words_of_a_refusal_are_its_reason_or_what_the_user_says_next(transcript: Transcript, reason: str) -> None:
+    refused = "The user doesn't want to proceed with this tool use."
+    transcript.user("Install it.")
+    if len(reason) > 20:
+        transcript.run("npm install", refused, error=True)
+        transcript.user(reason)
+    else:
+        transcript.run("npm install", f"{refused} The user provided the following reason: {reason}", error=True)
+    (claim,) = [each for each in handover(transcript.turns).claims if "refused" in each.statement]
+    assert claim.statement == f"The user refused Bash: npm install, and said: {reason}"
+    assert claim.evidence.quote == reason
+    assert len(claim.turns) == 2
+
+
+def test_the_last_prompt_is_a_claim_once_it_is_answered(transcript: Transcript) -> None:
+    transcript.user("Do both tests pass?")
+    assert of(handover(transcript.turns), "prompt") == []
+    transcript.say("Yes, both pass.")
+    (claim,) = handover(transcript.turns).claims
+    assert (claim.kind, claim.statement, claim.evidence.quote) == ("prompt", *["Do both tests pass?"] * 2)
+    transcript.user("And on Windows?")
+    assert of(handover(transcript.turns), "prompt") == []
+
+
+def test_an_error_of_the_client_is_no_answer(transcript: Transcript) -> None:
+    transcript.user("Rename the flag.")
+    transcript.add("assistant", Part("text", text="API Error: 529 overloaded", error=True))
+    assert asked(handover(transcript.turns)) == ["prompt: Rename the flag."]
+
+
+def test_a_prompt_that_was_interrupted_is_over_when_the_work_has_moved_on(transcript: Transcript) -> None:
+    transcript.user("Fix the flaky login test.")
+    transcript.run("which node", "node")
+    transcript.interrupt()
+    transcript.user("What is the largest file here?")
+    transcript.say("It is the lock file.")
+    assert asked(handover(transcript.turns)) == ["task: Fix the flaky login test."]
+    transcript.user("Write the readme.")
+    transcript.say("I wrote the readme.")
+    assert asked(handover(transcript.turns)) == []
+
+
 def test_files_have_their_last_state(transcript: Transcript) -> None:
     transcript.user("Work on them.")
     transcript.call("Read", {"file_path": "/w/read.py"}, "1")
@@ -111,6 +154,15 @@ def test_commands_that_failed_last_are_none_that_worked(transcript: Transcript) 
     transcript.run("pytest", "2 failed", error=True)
     transcript.run("make lint", "ok")
     assert of(handover(transcript.turns), "command") == ["make lint"]
+
+
+def test_a_command_whose_failure_is_open_has_not_worked_since_tests_of_something_else_pass(
+    transcript: Transcript,
+) -> None:
+    transcript.user("Build it.")
+    transcript.run("make", "error: the brace in line 3 is missing", error=True)
+    transcript.run("pytest tests/a.py", "3 passed")
+    assert of(handover(transcript.turns), "command") == ["pytest tests/a.py"]
 
 
 def test_the_actions_of_a_trajectory_are_calls(transcript: Transcript) -> None:

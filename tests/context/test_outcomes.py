@@ -43,6 +43,13 @@ def sh(command: str) -> tuple[str, Any]:
         (("Edit", {"file_path": "/x/a.py", "old_string": "1"}), ("Write", {"file_path": "/x/a.py", "content": "2"})),
         (("Edit", {"file_path": "/x/a.py", "old_string": "1"}), ("Edit", {"file_path": "/x/a.py", "old_string": "2"})),
         (("mcp__db__query", {"sql": "select 1"}), ("mcp__db__query", {"sql": "select 1"})),
+        (sh("make"), sh("cd app && make")),
+        (sh("cd /w/app && make"), sh("cd app && make")),
+        (sh("python3 tools/load.py"), sh("python tools/load.py")),
+        (sh("pytest /w/tests/test_a.py::test_one"), sh("pytest tests/test_a.py")),
+        (sh("pytest tests/test_a.py"), sh("make test")),
+        (sh("mise run test:unit"), sh("mise run test:ci")),
+        (("Edit", {"file_path": "/x/a.py", "old_string": "1"}), ("Edit", {"file_path": "x/a.py", "old_string": "2"})),
     ],
 )
 def test_the_success_of_the_same_intention_makes_a_failure_good(failing: Any, succeeding: Any) -> None:
@@ -60,10 +67,54 @@ def test_the_success_of_the_same_intention_makes_a_failure_good(failing: Any, su
         (sh("go test ./..."), sh("go test ./pkg")),
         (("Edit", {"file_path": "/x/a.py"}), ("Edit", {"file_path": "/x/b.py"})),
         (("mcp__db__query", {"sql": "select 1"}), ("mcp__db__query", {"sql": "select 2"})),
+        (("Edit", {"file_path": "/x/a.py"}), ("Read", {"file_path": "/x/a.py"})),
+        (("Edit", {"file_path": "/x/a.py"}), ("Grep", {"path": "/x/a.py", "pattern": "z"})),
+        (("Edit", {"file_path": "/x/a/mod.rs"}), ("Edit", {"file_path": "/x/b/mod.rs"})),
+        (sh("cd a && make"), sh("cd b && make")),
+        (sh("make && make install"), sh("make")),
+        (sh("mypy src"), sh("ruff check src")),
+        (sh("npm run build"), sh("go build ./...")),
+        (sh("npm run build"), sh("go test ./...")),
+        (sh("pytest tests/test_a.py"), sh("jest")),
+        (sh("mise run test:e2e"), sh("mise run test:unit")),
+        (sh("cargo test parser"), sh("cargo test lexer")),
+        (sh("gh pr create"), sh("gh pr view")),
+        (sh("python manage.py migrate"), sh("python manage.py check")),
     ],
 )
 def test_the_success_of_something_else_does_not(failing: Any, succeeding: Any) -> None:
     assert not made_good((*failing, "error: it does not work"), succeeding)
+
+
+@pytest.mark.parametrize(
+    ("command", "output"),
+    [
+        ("make 2>&1 | tail -3", "x.c:3: error: no\nmake: *** [all] Error 2"),
+        ("go build ./... || true", "./x.go:3:2: undefined: foo"),
+        ("npx tsc; echo done", "src/a.ts(3,4): error TS2304: Cannot find name 'x'."),
+    ],
+)
+def test_a_command_that_complains_and_whose_status_is_hidden_has_not_succeeded(command: str, output: str) -> None:
+    assert ended(*sh(command), output, error=False) == "nothing"
+    assert ended(*sh(command), "done", error=False) == "ok"
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("error TS2304: no", "error TS2345: no"),
+        ("FAILED t.py::test_case_1", "FAILED t.py::test_case_2"),
+        ("a/x.c:1: error: no", "b/x.c:1: error: no"),
+    ],
+)
+def test_two_failures_with_similar_words_are_two(one: str, other: str) -> None:
+    assert normalised(one) != normalised(other)
+
+
+def test_a_failure_in_another_folder_does_not_end_one() -> None:
+    failures = OpenFailures()
+    failures.add("a", outcome(call(*sh("cd a && make"), "1"), result("error: one", "1", True)))
+    assert failures.add("b", outcome(call(*sh("cd b && make"), "2"), result("error: two", "2", True))) == []
 
 
 def test_all_commands_of_a_script_have_to_succeed_in_one_call_or_in_several() -> None:

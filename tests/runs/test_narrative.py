@@ -49,6 +49,12 @@ def test_sections_are_in_order_even_if_they_are_empty() -> None:
         assert re.findall(r"^## (.*)$", text, flags=re.MULTILINE) == HEADINGS
 
 
+def test_a_claim_of_a_kind_that_is_the_name_of_another_list_is_shown() -> None:
+    draft = claim("a", "candidate")
+    draft.payload["kind"] = "failure"
+    assert "**a**" in section(body(draft), 6)
+
+
 def test_identical_snapshots_give_identical_narratives() -> None:
     snapshot = compacted(*FULL).snapshot
     assert narrate(from_bytes(to_bytes(snapshot))) == narrate(snapshot)

@@ -167,7 +167,8 @@ def test_short_texts_go_where_they_come_from_the_session_and_stay_in_runs_of_oth
         memory.purge("session:s")
         assert dict(memory.truth.texts.of("run:own")) == before
         forked = memory.truth.runs.state("forked")
-        assert [claim["statement"][:8] for claim in forked.claims.values()] == ["[purged ", "[purged ", "Its own "]
+        statements = [claim["statement"][:8] for claim in forked.claims.values()]
+        assert statements == [*["[purged "] * 3, "Its own "]
         assert {claim["status"] for claim in forked.claims.values()} == {"candidate"}
         memory.runs.compact("forked")
         assert memory.verify().status == "VERIFIED"

@@ -507,6 +507,26 @@ def test_a_session_of_any_name_has_a_run_that_can_be_named(session: str) -> None
     assert made == run_of(session) != run_of(session + "y")
 
 
+def test_a_context_of_a_run_without_room_for_what_it_knows_is_refused(base: Slicebase) -> None:
+    base.runs.compact(RUN)
+    with pytest.raises(SlicebaseError) as refused:
+        base.context("stale lock " * 200, 800, run=RUN)
+    assert refused.value.code == "bad-budget"
+    least = int(str(refused.value.hint).rpartition(" ")[2])
+    assert "## Next actions" in base.context("stale lock " * 200, least, run=RUN).text
+    assert "## Next actions" in base.context("stale lock", 300, run=RUN).text, "it knows little"
+
+
+def test_a_context_of_a_run_has_only_pieces_that_are_nearly_as_good_as_the_best(base: Slicebase) -> None:
+    base.runs.compact(RUN)
+    made = base.context("why does the build fail", 4000, run=RUN)
+    found = [piece.score for piece in made.pieces[1:]]
+    worse = [each.score for each in made.manifest.left_out if each.reason == "score"]
+    assert found
+    assert worse
+    assert max(worse) < 0.85 * max(found) <= min(found)
+
+
 @pytest.mark.parametrize("budget", [500, 1000, 2000, 4000])
 def test_a_context_of_a_run_never_loses_what_is_needed_to_go_on(base: Slicebase, budget: int) -> None:
     """However many claims there are; what is left out is counted in the text."""

@@ -130,6 +130,20 @@ def test_the_narrative_of_a_fixed_failure_does_not_ask_to_mend_it(base: Slicebas
     assert "- Never push to main yourself." in text
 
 
+def test_the_narrative_says_what_was_asked_last_and_that_it_was_answered(base: Slicebase) -> None:
+    turns = conversation().turns
+    base.runs.from_session("s", "answered", leaf=turns[-3].id)
+    base.runs.compact("answered")
+    lines = base.runs.narrative("answered", write=False).text.splitlines()
+    (place,) = [
+        number for number, line in enumerate(lines) if line.startswith("- Last prompt, answered: Go on. · turn:")
+    ]
+    assert lines[place + 1].startswith("- Last reply, not verified: **reply-2** I fixed the parser.")
+    base.runs.from_session("s", "answered")
+    base.runs.compact("answered")
+    assert "Last prompt, answered" not in base.runs.narrative("answered", write=False).text
+
+
 # Real transcripts. A person has read each line of their narratives, and can say why it is there.
 
 REAL = SHARED / "data"

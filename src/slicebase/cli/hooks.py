@@ -183,10 +183,21 @@ def _prompt(base: "Slicebase", call: HookCall, wait: bool) -> str | None:
     return "\n\n".join(filter(None, (told, lost))) or None
 
 
+_FOOTER: Final = 20  # tokens of a page, for its number
+
+
 def _narrative(base: "Slicebase", file_id: str) -> str | None:
-    """Returns the text of a narrative; None if its file was removed or purged since."""
+    """Returns the text of a narrative in the size for a hook; None if its file was removed or purged since."""
+    from slicebase.context.recall import pages
+    from slicebase.core.hashing import tokens
+    from slicebase.library.narratives import shorter_narrative
+
+    most = base.settings.hooks_tokens
     try:
-        return base.library.recall(f"file:{file_id}", tokens=base.settings.hooks_tokens).text
+        pieces = base.library.reader().pieces([f"file:{file_id}"])
+        frame = tokens(pages([pieces[0]._replace(text="")])[0].text) + _FOOTER
+        shorter = shorter_narrative(base.truth, base.library.folder.find(file_id), most - frame)
+        return pages([pieces[0]._replace(text=shorter)] if shorter else pieces, most)[0].text
     except SlicebaseError as error:
         if error.code not in ("no-file", "purged"):
             raise

@@ -162,12 +162,13 @@ def assemble(
     filters: dict[str, Any],
     slices: Sequence[PinnedSlice],
     groups: Sequence[str] = (),
+    least: float = 0,
 ) -> Context:
-    """Returns a context of the first candidates that fit into the budget.
+    """Returns a context of the first candidates that fit into the budget; of turns, those with at least this score.
 
     The given groups come first, in their order. The manifest lists the candidates that are left out, with the reason.
     """
-    chosen, left_out, texts = _fill(question, as_of, budget, candidates, terms)
+    chosen, left_out, texts = _fill(question, as_of, budget, candidates, terms, least)
     pieces = tuple(_in_reading_order(chosen, groups))
     text = render(question, as_of, pieces, texts)
     manifest = Manifest(
@@ -189,7 +190,7 @@ def assemble(
 
 
 def _fill(
-    question: str, as_of: str, budget: Budget, candidates: Sequence[Candidate], terms: Collection[str]
+    question: str, as_of: str, budget: Budget, candidates: Sequence[Candidate], terms: Collection[str], least: float
 ) -> tuple[list[tuple[Candidate, PinnedPiece]], list[LeftOut], dict[str, str]]:
     room = budget.tokens - tokens(heading(question, as_of))
     longest = max(_LEAST_TOKENS, budget.tokens // _LARGEST_SHARE)
@@ -200,6 +201,9 @@ def _fill(
     for candidate in candidates:
         if budget.turns is not None and len(chosen) >= budget.turns:
             left_out.append(LeftOut(candidate.ref, "turns", candidate.score))
+            continue
+        if candidate.score < least and candidate.ref.startswith("turn:"):
+            left_out.append(LeftOut(candidate.ref, "score", candidate.score))
             continue
         piece, text = _cut(candidate, terms, budget.tokens if candidate.is_whole else longest)
         # The tokens of each block and of the line end after it are rounded up, so the sum is never too small.

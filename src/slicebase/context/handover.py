@@ -1,8 +1,9 @@
 """What an agent needs to continue a conversation, as the claims and open questions of its run (ruling 55).
 
 It is what `tt lost` looks for (`lost_follow.items`): standing instructions, decisions, findings, artefacts, and
-commands that tested or built and worked; and the files that were written or read last, with their state. Each is a
-claim of a `kind`, a candidate, with its words as evidence. An open task and a prompt without an answer are questions.
+commands that tested or built and worked; the files that were written or read last, with their state; and the last
+prompt, if it was answered. Each is a claim of a `kind`, a candidate, with its words as evidence. An open task and a
+prompt without an answer are questions.
 What is over (done, resolved, revised, rejected …) is neither.
 """
 
@@ -14,8 +15,10 @@ from typing import Any, Final, NamedTuple
 from slicebase.context.lost_follow import items
 from slicebase.context.lost_items import TranscriptItem, placed_parts
 from slicebase.context.lost_phrases import is_narration
+from slicebase.context.lost_reader import REASON
 from slicebase.context.lost_requests import Exchange, exchanges
 from slicebase.context.lost_shell import simple_commands
+from slicebase.context.lost_speech import said_by_user
 from slicebase.context.lost_tools import (
     FINISHERS,
     PATHS,
@@ -43,6 +46,7 @@ _BEGINNING: Final = 60  # characters of a statement by which it is found again
 _CITED: Final = 500  # characters of a call that is cited as a whole
 _NEWEST: Final = 8  # turns in which an edit says what the work is about now
 _MOST_NAMES: Final = 5
+_MOVED_ON: Final = 2  # prompts that were answered after one that was interrupted
 _MOST_READ: Final = 12  # files that were only read
 _ID_DIGITS: Final = 12
 
@@ -54,6 +58,7 @@ class HandoverClaim(NamedTuple):
     kind: str
     statement: str
     evidence: Evidence
+    turns: tuple[str, ...]  # that the words of the statement are from
 
 
 class HandoverQuestion(NamedTuple):
@@ -83,13 +88,19 @@ def handover(turns: Sequence[Turn]) -> Handover:
     said = [
         item
         for item in newest_first
-        if item.state in _STANDS and _is_claim(item) and not (item.state == "open" and item.turn in calls.mended)
+        if item.state in _STANDS
+        and _is_claim(item)
+        and not (item.state == "open" and item.turn in calls.mended)
+        and not (item.kind == "command" and item.result in calls.broken)
     ]
-    for kind, words, name, place in (*_said(said), *calls.refused(), *_files(turns)):
+    answered = _prompt(asked[-1], turns) if asked and waiting is None else ()
+    for kind, words, name, place in (*answered, *_said(said), *calls.refused(), *_files(turns)):
         claim_id = f"{kind}-{digest_of([kind, name]).removeprefix('sha256:')[:_ID_DIGITS]}"
         evidence = texts.cite(place)
         if evidence is not None and claim_id not in claims:
-            claims[claim_id] = HandoverClaim(claim_id, kind, _cut(words, _STATEMENT), evidence)
+            claims[claim_id] = HandoverClaim(
+                claim_id, kind, _cut(words, _STATEMENT), evidence, (place.turn, *place.also)
+            )
     return Handover(list(claims.values()), list(_questions(found, asked, waiting, turns)))
 
 
@@ -100,6 +111,7 @@ class _Words(NamedTuple):
     words: str
     start: int
     end: int
+    also: tuple[str, ...] = ()  # other turns whose words the statement has
 
 
 _Found = tuple[str, str, str, _Words]  # kind, statement, what it is known by, where it stands
@@ -121,6 +133,25 @@ def _is_claim(item: TranscriptItem) -> bool:
 _PROPOSES: Final = re.compile(r"\W*let's\b", re.IGNORECASE)  # while it works, an agent says so of its next step
 
 
+def _prompt(last: Exchange, turns: Sequence[Turn]) -> Iterator[_Found]:
+    """Yields the last prompt, which was answered."""
+    turn = turns[last.order]
+    words = " ".join(last.prompt.split())
+    yield "prompt", words, turn.id, _words_in(turn, last.prompt[:_STATEMENT])
+
+
+def _words_in(turn: Turn, words: str) -> _Words:
+    """Returns where words are in a turn; where they are not found as they are, the part that has them begins."""
+    first = words.split()[:1]
+    for _, text, place in placed_parts(turn):
+        found = text.find(words)
+        if found < 0 and first:
+            found = text.find(first[0])
+        if found >= 0:
+            return _Words(turn.id, words, place + found, place + found + len(words))
+    return _Words(turn.id, words, 0, len(words))
+
+
 def _said(found: Iterable[TranscriptItem]) -> Iterator[_Found]:
     for item in found:
         name = " ".join(item.quotes) if item.quotes else " ".join(item.text.lower().split())
@@ -133,12 +164,17 @@ class _Calls:
     def __init__(self, turns: Sequence[Turn]) -> None:
         self.mended: set[str] = set()  # turns right after a failure that was made good
         self._refused: dict[str, _Found] = {}
+        self._failed_at: dict[str, set[str]] = {}  # the turns in which a failure that is open was reported
+        self._unexplained: str | None = None  # one of these, for which the user gave no reason yet
         self._open = OpenFailures()
         self._after: dict[str, list[str]] = {}
         calls: dict[str | None, tuple[Part, Turn]] = {}
         failed: list[str] = []
         for turn in turns:
+            if turn.role == "user":
+                self._explained(turn)
             if turn.role == "assistant":
+                self._unexplained = None
                 for name in failed:
                     self._after.setdefault(name, []).append(turn.id)
                 failed = []
@@ -146,16 +182,35 @@ class _Calls:
                 if part.type == "tool_call":
                     calls[part.call_id] = part, turn
                 elif part.type == "tool_result" and part.call_id in calls:
-                    failed += self._ended(*calls[part.call_id], part)
+                    failed += self._ended(*calls[part.call_id], part, turn)
+
+    @property
+    def broken(self) -> set[str]:
+        """The turns in which failures that are open were reported."""
+        return {turn for turns in self._failed_at.values() for turn in turns}
 
     def refused(self) -> Iterator[_Found]:
         """Yields the calls that the user refused and that were not made since, the newest first.
 
-        A reason that the user gave is an instruction of its own.
+        The words of the user are those of the refusal, or what the user said next.
         """
         yield from reversed(self._refused.values())
 
-    def _ended(self, call: Part, caller: Turn, result: Part) -> list[str]:
+    def _explained(self, turn: Turn) -> None:
+        """Adds what the user says after a refusal."""
+        said = (said_by_user(part.text or "").strip() for part in turn.parts if part.type == "text" and not part.hidden)
+        words = next(filter(None, said), "")
+        if words and self._unexplained in self._refused:
+            self._add_words(self._unexplained, words, turn)
+
+    def _add_words(self, key: str, words: str, turn: Turn) -> None:
+        kind, statement, name, at = self._refused[key]
+        place = _words_in(turn, words[:_STEP])._replace(also=(at.turn,))
+        told = f"{statement}, and said: {_cut(' '.join(words.split()), _STEP)}"
+        self._refused[key] = kind, told, name, place
+        self._unexplained = None
+
+    def _ended(self, call: Part, caller: Turn, result: Part, turn: Turn) -> list[str]:
         """Notes how a call ended. Returns its failure."""
         found = outcome(call, result)
         key, name = str(sorted(found.needs) or found.call), found.fingerprint
@@ -163,9 +218,15 @@ class _Calls:
         if found.ended == "refused":
             at = _Words(caller.id, found.where.partition(": ")[2], 0, 0)
             self._refused[key] = "instruction", f"The user refused {found.where}", key, at
+            self._unexplained = self._unexplained or key  # with one call, all beside it are refused
+            if reason := REASON.search(part_text(result)):
+                self._add_words(key, reason[1].strip(), turn)
         good = self._open.made_good(found) if found.ended == "ok" else []
         if found.ended == "failed":
             good = self._open.add(name, found)
+            self._failed_at.setdefault(name, set()).add(turn.id)
+        for each in good:
+            self._failed_at.pop(each, None)
         self.mended.update(turn for each in good for turn in self._after.pop(each, ()))
         return [name] if found.ended == "failed" else []
 
@@ -268,6 +329,7 @@ def _questions(
     for item in found:
         is_task = item.kind == "task" and item.state == "open" and _is_current(item, asked)
         stopped = item.kind == "instruction" and item.state == "interrupted" and item.mark != "told"
+        stopped = stopped and sum(each.is_answered for each in asked if each.order > item.order) < _MOVED_ON
         if (is_task or stopped) and not (waiting and item.order == waiting.order):
             words = _cut(" ".join(item.text.split()), _QUESTION)
             if words.lower() not in seen:

@@ -285,25 +285,54 @@ def command_family(simple: str) -> tuple[str, ...]:
     words = _unwrapped(_words(simple))
     if not words:
         return ()
-    program = _base(words[0])
+    program = re.sub(r"\Apython[\d.]+\Z", "python", _base(words[0]))
     plain = [word for word in words[1:] if not word.startswith("-") and "=" not in word]
     if program in _INTERPRETERS and (script := next((word for word in plain if _SCRIPT.match(word)), None)):
-        return program, _base(script)
+        after = plain[plain.index(script) + 1 :] if _base(script) in _RUNNERS else []
+        return program, _base(script), *after[:1]
     if program in _RUNNERS:
         plain = [word for word in plain if word not in ("run", "x", "r")]
-    return program, *plain[:1]
+    return program, *plain[: 2 if program in _TWO_LEVELS else 1]
+
+
+_TWO_LEVELS: Final = _set("gh glab aws az gcloud")  # their subcommands have subcommands
+# Programs of one language. That one of them works says nothing about those of another language.
+_LANGUAGES: Final[Mapping[str, frozenset[str]]] = _table(
+    python="pytest py.test tox nox unittest nose2 behave ruff mypy pyright pyre black isort flake8 pylint manage.py",
+    javascript="npm pnpm yarn bun deno jest vitest mocha ava karma playwright cypress tsc webpack esbuild rollup vite "
+    "next eslint prettier biome stylelint standard ng ember lerna nx turbo",
+    go="go gotestsum golangci-lint gofmt goimports staticcheck",
+    rust="cargo rustc rustfmt",
+    jvm="gradle gradlew mvn mvnw javac kotlinc sbt ktlint",
+    ruby="rspec minitest rubocop rails",
+)
+
+
+def language_of(simple: str) -> str:
+    """Returns the language whose tools a command belongs to; nothing if it may be any, as with `make`."""
+    words = _unwrapped(_words(simple))
+    return next((language for language, names in _LANGUAGES.items() if words and _base(words[0]) in names), "")
 
 
 _NAMED_TESTS: Final = re.compile(r"\s-(?:run|k|t|-filter|-grep|-testNamePattern)[ =]('[^']*'|\"[^\"]*\"|\S+)")
 
 
+_ALL_TESTS: Final = re.compile(r"run|x|r|t|tests?(?:[:_-](?:ci|all))?|check|nextest|\w+=.*")  # words of a runner
+
+
 def targets_of_tests(simple: str) -> tuple[str, ...]:
-    """Returns what a test command tests: folders, files, and tests as `file::name`; one empty text for everything."""
+    """Returns what a test command tests: folders, files, and tests as `file::name`; one empty text for everything.
+
+    Of a target such as `test:unit`, it is the target; of `cargo test parser`, what follows.
+    """
     words = _unwrapped(_words(_NAMED_TESTS.sub(" ", simple)))
-    paths = [word.strip("'\"") for word in words[1:] if not word.startswith("-") and re.search(r"[/.]|::", word)]
-    paths = [re.sub(r"\A\./|/?\.\.\.\Z|/\Z", "", path).strip(".") for path in paths] or [""]
+    plain = [word.strip("'\"") for word in words[1:] if not word.startswith("-")]
+    paths = [word for word in plain if re.search(r"[/.]|::", word)]
+    paths = [re.sub(r"\A\./|/?\.\.\.\Z|/\Z", "", path).strip(".") for path in paths]
+    if not paths and words and _base(words[0]) in _RUNNERS:
+        paths = [" ".join(word for word in plain if not _ALL_TESTS.fullmatch(word))]
     named = [match[1].strip("'\"^$") for match in _NAMED_TESTS.finditer(simple)]
-    return tuple(f"{path}::{name}" for path in paths for name in named) if named else tuple(paths)
+    return tuple(f"{path}::{name}" for path in paths or [""] for name in named) if named else tuple(paths or [""])
 
 
 # Words

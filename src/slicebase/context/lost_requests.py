@@ -60,7 +60,9 @@ def exchanges(turns: Sequence[Turn]) -> list[Exchange]:
                     found.append(Exchange(order, said))
                 elif found and INTERRUPTED.match(text):
                     found[-1].is_interrupted = True
-            elif found and turn.role == "assistant" and part.type == "text" and text.strip() and not part.hidden:
+            elif turn.role == "assistant" and part.type == "text" and (part.hidden or part.error or not text.strip()):
+                continue  # an error of the client is no answer
+            elif found and turn.role == "assistant" and part.type == "text":
                 found[-1].answer, found[-1].is_answered = text, True
                 found[-1].reply = found[-1].reply or text
             elif found and part.type == "tool_call":

@@ -24,6 +24,18 @@ LOOKING: Final = re.compile(
 )
 
 
+_CHANGES_FOLDER: Final = re.compile(
+    r"\s*(?:cd|pushd)\s+(?:--\s+)?('[^'$]+'|\"[^\"$]+\"|[^\s;&|$'\"-][^\s;&|$'\"]*)\s*(?:&&|;|\n)"
+)
+
+
+def first_folder(script: str) -> str:
+    """Returns the folder that a script changes to first; nothing if it does not, or if the folder is not known."""
+    match = _CHANGES_FOLDER.match(script)
+    folder = match[1].strip("'\"").rstrip("/") if match else ""
+    return "" if folder.startswith("..") else folder.removeprefix("./")
+
+
 class Pipeline(NamedTuple):
     """A pipeline of a script: the plain text of each of its commands, and its span in the script."""
 
@@ -109,6 +121,18 @@ def exit_code(output: str) -> int | None:
 def how_tests_ended(output: str) -> Ended:
     """Returns whether a test run failed, by its output."""
     return "failed" if _FAILED_TESTS.search(output) else "ok"
+
+
+_COMPLAINS: Final = re.compile(
+    r"^(?:\S+?[:(]\d+(?:[:,]\d+)?\)?: |\S*make(?:\[\d+\])?: \*\*\* |(?:error|fatal)(?:\[\w+\]| \w+)?: |"
+    r"npm (?:ERR!|error)\s|Traceback \(most recent|BUILD FAILED|Build failed)",
+    re.MULTILINE,
+)
+
+
+def complains(output: str) -> bool:
+    """Returns whether an output has lines as a compiler, a linter or an interpreter writes them when it fails."""
+    return _COMPLAINS.search(output) is not None
 
 
 def error_line(output: str) -> tuple[str, int]:

@@ -33,7 +33,8 @@ _CLIENT_RESULT: Final = re.compile(
     r"Output too large|The user doesn't want to|\[Request interrupted|\[Tool use was cancelled|Launching skill|"
     r"Exit plan mode|Command running in background|Command timed out after|Request timed out|Cancelled: parallel|"
     r"InputValidationError|Error: No such tool|API Error|MCP error|No changes to make|Permission to use|"
-    r"This command requires approval|Claude requested permissions|Tool ran without output|agentId: |"
+    r"This command requires approval|This \w+ command contains multiple operations|Shell \S+ is not running|"
+    r"Claude requested permissions|Tool ran without output|agentId: |"
     r"The file .{1,400} has been (?:updated|created)|File created successfully|Successfully (?:wrote|edited))"
 )
 # A client's message that the user refused a call.

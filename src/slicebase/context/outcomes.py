@@ -2,8 +2,9 @@
 
 A failure is made good by a later success of the same intention: the same call; for a writing tool, the same file; for a
 test, the same test, its file, or a folder around it; for any other command, the same program with the same subcommand,
-target or script. A run of all tests also makes good what they test and build. A failure is no longer reported, too, if
-the same command fails again and its output does not say it any more.
+target or script, not in another folder. A run of all tests also makes good what they test and build, in the same
+language. A failure is no longer reported, too, if the same command fails again and its output does not say it any more.
+A command whose status a pipe or `|| true` hides, and that complains, has not succeeded.
 
 What the user refused or interrupted is no failure, and neither is a message of the client, or that something was not
 found.
@@ -13,8 +14,16 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final, Literal, NamedTuple
 
-from slicebase.context.lost_commands import command_family, needed_again, targets_of_tests
-from slicebase.context.lost_shell import LOOKING, error_line, exit_code, how_tests_ended, simple_commands
+from slicebase.context.lost_commands import command_family, language_of, needed_again, targets_of_tests
+from slicebase.context.lost_shell import (
+    LOOKING,
+    complains,
+    error_line,
+    exit_code,
+    first_folder,
+    how_tests_ended,
+    simple_commands,
+)
 from slicebase.context.lost_speech import INTERRUPTED, REFUSED, is_client_result, without_reminders
 from slicebase.context.lost_tools import PATHS, READERS, SEARCHERS, argument, command_in, file_changes, tool_name
 from slicebase.core.hashing import canonical, digest_of
@@ -36,7 +45,9 @@ class CallOutcome(NamedTuple):
     call: Intention
     needs: frozenset[Intention] = frozenset()
     classes: frozenset[str] = frozenset()  # test, build, check, call
-    is_whole: bool = False  # it tests, builds or checks everything
+    is_whole: bool = False  # it tests everything
+    folder: str = ""  # that the command changes to first
+    languages: frozenset[str] = frozenset()  # of what it tests, builds or checks
     where: str = ""
     why: str = ""
     output: str = ""
@@ -62,7 +73,9 @@ def outcome(call: Part | None, result: Part) -> CallOutcome:
         ("call", name, canonical(call.arguments).decode()),
         frozenset(_needs(call, simple, tests)),
         frozenset(each.what for each in needed),
-        any("" in targets_of_tests(one) for one in tests) if tests else bool(needed),
+        any("" in targets_of_tests(one) for one in tests),
+        first_folder(command or ""),
+        frozenset(language for each in needed for one in each.simple if (language := language_of(one))),
         _where(call, command),
     )
     if found.ended != "failed":
@@ -74,11 +87,14 @@ def outcome(call: Part | None, result: Part) -> CallOutcome:
 def _ended(name: str, command: str | None, simple: tuple[str, ...], result: Part, text: str, is_test: bool) -> CallEnd:
     tested = is_test and how_tests_ended(text) == "failed"
     if not (result.error or tested or (command and exit_code(text))):
-        return "ok"
+        return "nothing" if command and _HIDES_STATUS.search(command) and complains(text) else "ok"
     if REFUSED.search(text, 0, _HEAD) or INTERRUPTED.match(text):
         return "refused"
     looks = name in READERS | SEARCHERS or (command is not None and not simple)
     return "nothing" if looks or (text.strip() and is_client_result(text)) else "failed"
+
+
+_HIDES_STATUS: Final = re.compile(r"[|;\n]")
 
 
 def _needs(call: Part, simple: Iterable[str], tests: set[str]) -> Iterator[Intention]:
@@ -87,8 +103,11 @@ def _needs(call: Part, simple: Iterable[str], tests: set[str]) -> Iterator[Inten
             yield from (("test", target) for target in targets_of_tests(one))
         elif family := command_family(one):
             yield "command", *family
-    paths = [change.path for change in file_changes(call)] or [argument(call, PATHS) or ""]
-    yield from (("file", path.rsplit("/", 1)[-1]) for path in paths if path)
+    changes = file_changes(call)
+    yield from (("file", change.path) for change in changes)
+    path = argument(call, PATHS)
+    if path and not changes and tool_name(call) not in READERS | SEARCHERS:
+        yield "tool", tool_name(call), path
 
 
 def _where(call: Part, command: str | None) -> str:
@@ -101,13 +120,17 @@ def _cut(text: str, length: int) -> str:
 
 
 _VARIES: Final = re.compile(
-    r"(?P<path>(?:[\w.~@+-]*/)+)|(?P<hex>\b[0-9a-f]{7,}\b)|(?P<number>\d+(?:[.,:]\d+)*)|(?P<space>\s+)"
+    r"(?P<path>(?<![\w.~@+-])(?:~|\.{1,2})?/(?:[\w.~@+-]*/)*)|(?P<hex>\b(?:0x[0-9a-f]+|[0-9a-f]{7,})\b)|"
+    r"(?P<number>(?<![A-Za-z_\d])\d+(?:[.,:]\d+)*)|(?P<space>\s+)"
 )
 _INSTEAD: Final = {"path": "", "hex": "#", "number": "0", "space": " "}
 
 
 def normalised(text: str) -> str:
-    """Returns a text without what varies between runs: folders, numbers, times and hashes."""
+    """Returns a text without what varies between runs: folders from the root, numbers, times and hashes.
+
+    A number inside a name (`TS2304`, `test_case_1`) stays: it tells two failures apart.
+    """
     return _VARIES.sub(lambda match: _INSTEAD[match.lastgroup or ""], text)
 
 
@@ -120,7 +143,8 @@ class OpenFailures:
 
     def add(self, name: str, failed: CallOutcome) -> list[str]:
         """Adds a failure. Returns the names of those that the same command no longer reports."""
-        same = self._by_need.get(_identity(failed), ())
+        known = self._by_need.get(_identity(failed), ())
+        same = [each for each in known if each == name or _may_be_same(self._open[each][0], failed)]
         said = normalised(failed.output) if len(same) > (name in same) else ""
         gone = [each for each in same if each != name and normalised(self._open[each][0].why) not in said]
         self.remove([*gone, name])
@@ -134,13 +158,15 @@ class OpenFailures:
         good = dict(self._by_need.get(done.call, {}))
         for need in done.needs:
             for name in list(self._by_need.get(_key(need), ()))[-_MOST_FOLLOWED:]:
-                waiting = self._open[name][1]
+                failed, waiting = self._open[name]
+                if not _may_be_same(failed, done):
+                    continue
                 waiting -= {each for each in waiting if _covers(need, each)}
                 if not waiting:
                     good[name] = None
         if done.is_whole:
-            classes = done.classes | ({"build"} if "test" in done.classes else set())
-            good |= {name: None for what in classes for name in self._by_need.get(("all", what), ())}
+            good |= {name: None for what in ("test", "build") for name in self._by_need.get(("all", what), ())}
+        good = {name: None for name in good if _may_be_same(self._open[name][0], done)}
         names = sorted(good, key=list(self._open).index) if len(good) > 1 else list(good)
         self.remove(names)
         return names
@@ -165,12 +191,34 @@ def _identity(failed: CallOutcome) -> Intention:
     return ("same", *sorted(" ".join(need) for need in failed.needs)) if failed.needs else failed.call
 
 
+def _may_be_same(failed: CallOutcome, done: CallOutcome) -> bool:
+    """Returns whether two calls are not known to be about another folder or another language."""
+    if failed.folder and done.folder and not _ends_like(failed.folder, done.folder):
+        return False
+    return not (failed.languages and done.languages and failed.languages.isdisjoint(done.languages))
+
+
 def _key(need: Intention) -> Intention:
+    if need[0] == "file":
+        return "file", need[1].rsplit("/", 1)[-1]
     return need[:1] if need[0] == "test" else need
 
 
 def _covers(done: Intention, need: Intention) -> bool:
     """Returns whether the success of an intention is that of another: a folder of tests is that of its tests."""
-    if done == need or done[0] != "test" or need[0] != "test":
+    if done == need or done[0] != need[0] or done[0] not in ("file", "test"):
         return done == need
+    if done[0] == "file":
+        return _ends_like(done[1], need[1])
+    file, _, name = need[1].partition("::")
+    if _ends_like(done[1], file) or _ends_like(done[1].removesuffix(f"::{name}"), file):
+        return "::" not in done[1] or done[1].endswith(f"::{name}")
     return not done[1] or need[1].startswith((f"{done[1]}/", f"{done[1]}::"))
+
+
+def _ends_like(one: str, other: str) -> bool:
+    """Returns whether two paths may be one: they are equal, or one is absolute and ends with the other."""
+    return one == other or any(
+        long.startswith(("/", "~")) and bool(short) and long.endswith(f"/{short}")
+        for long, short in ((one, other), (other, one))
+    )

@@ -136,7 +136,7 @@ class _Projection:
                 self.act(turn, part)
             elif part.type == "tool_result" or turn.role == "tool":
                 self.observe(turn, part)
-            elif turn.role == "assistant":
+            elif turn.role == "assistant" and not part.error:  # an error of the client is no reply
                 self.waiting.append((turn, part))
             elif turn.role == "system":
                 self.log("NOTE", turn, _text_payload(part_text(part), turn), self.step)

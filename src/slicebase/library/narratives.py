@@ -4,7 +4,7 @@ from collections.abc import Iterable, Set
 
 from slicebase.errors import SlicebaseError
 from slicebase.files.slice_file import SliceFile
-from slicebase.runs.narrative import narrate
+from slicebase.runs.narrative import LEAST_NARRATIVE, NARRATIVE_TOKENS, narrate
 from slicebase.runs.snapshot import snapshot_digest
 from slicebase.runs.state import Json
 from slicebase.truth.erasure import changed_snapshots
@@ -39,6 +39,17 @@ def made_from_stored(truth: Truth, file: SliceFile) -> bool:
     """Returns whether a file is the narrative of a stored snapshot, word by word."""
     snapshot = _snapshot(truth, file)
     return snapshot is not None and not file.purged and file.body == narrate(snapshot).body.encode()
+
+
+def shorter_narrative(truth: Truth, file: SliceFile, size: int) -> str | None:
+    """Returns the narrative of a file in at most so many tokens, made from its snapshot again, with its end.
+
+    None if the file is not as it was made, or if no narrative is so small.
+    """
+    snapshot = _snapshot(truth, file)
+    if snapshot is None or size < LEAST_NARRATIVE or not made_from_stored(truth, file):
+        return None
+    return narrate(snapshot, size=min(size, NARRATIVE_TOKENS)).body
 
 
 def _is_of_stored(truth: Truth, file: SliceFile) -> bool:

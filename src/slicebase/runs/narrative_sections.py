@@ -23,6 +23,7 @@ _SORTS: Mapping[str, ItemSort] = {
     "failure": ItemSort("open failure", "open failures", 0.1),
     "conflict": ItemSort("conflict", "conflicts", 0.15),
     "verified": ItemSort("verified claim", "verified claims", 0.25),
+    "prompt": ItemSort("prompt", "prompts", 0.1, most=0),
     "reply": ItemSort("reply", "replies", 0.1, most=0),
     "last finding": ItemSort("finding", "findings", 0.3, "Said last, not verified"),
     "command": ItemSort("command", "commands", 0.1, "Commands that worked, not verified", 4),
@@ -140,16 +141,17 @@ def _failures(page: NarrativePage) -> NarrativeSection:
 def _unknowns(page: NarrativePage) -> NarrativeSection:
     state = page.snapshot.state
     asked = ([f"- {page.words(_asked(each))}"] for each in sorted(state.open_questions, key=_urgency))
-    plain = _newest(each for each in state.claims if each.status == "candidate" and _kind(each) not in _SORTS)
+    plain = _newest(each for each in state.claims if each.status == "candidate" and _kind(each) not in _KINDS)
     replies = [each for each in plain if _REPLY.fullmatch(each.claim_id)]
     others = (
         [_named(page, each.claim_id, each.statement, "Not verified: "), *page.pointers(each.evidence_refs, "evidence")]
         for each in plain
-        if each not in replies
+        if not _REPLY.fullmatch(each.claim_id)
     )
     told = ([_named(page, each.claim_id, each.statement, "Last reply, not verified: ", 0.4)] for each in replies)
     return [], [
         _listing(page, "question", asked),
+        _listing(page, "prompt", _said(page, "prompt", mark="Last prompt, answered: ", share=0.5)),
         _listing(page, "reply", told),
         _listing(page, "last finding", _said(page, "finding", last=True)),
         _listing(page, "command", _said(page, "command")),
@@ -160,6 +162,8 @@ def _unknowns(page: NarrativePage) -> NarrativeSection:
     ]
 
 
+# What a conversation says, by kind (ruling 55). A claim of any other kind is shown like one without.
+_KINDS = frozenset({"prompt", "instruction", "decision", "finding", "artefact", "file", "command"})
 _REPLY = re.compile(r"reply-\d+")  # the last words of a step of a conversation
 
 
@@ -167,7 +171,9 @@ def _listing(page: NarrativePage, name: str, entries: Iterable[Iterable[str]]) -
     return ItemList(_SORTS[name], list(_SORTS).index(name), page.size, entries)
 
 
-def _said(page: NarrativePage, kind: str, *, last: bool | None = None) -> Iterator[list[str]]:
+def _said(
+    page: NarrativePage, kind: str, *, last: bool | None = None, mark: str = "", share: float = 1.0
+) -> Iterator[list[str]]:
     """Yields the candidates of a kind: those whose words were seen last first.
 
     `last` asks for those that were said last of all, or for the others.
@@ -175,7 +181,7 @@ def _said(page: NarrativePage, kind: str, *, last: bool | None = None) -> Iterat
     found = [each for each in page.snapshot.state.claims if _kind(each) == kind and each.status == "candidate"]
     for each in sorted(found, key=lambda each: -page.place(each.evidence_refs)):
         if last is None or last != page.last_seen.isdisjoint(at.chunk_id for at in each.evidence_refs):
-            yield [f"- {page.words(each.statement)}{page.at(each.evidence_refs)}"]
+            yield [f"- {mark}{page.words(each.statement, share)}{page.at(each.evidence_refs)}"]
 
 
 def _files(page: NarrativePage) -> ItemList:

@@ -2,7 +2,8 @@
 
 from slicebase.context.assemble import Candidate, Context
 from slicebase.context.lost import LOST_RULES
-from slicebase.context.manifest import Manifest
+from slicebase.context.manifest import Manifest, heading
+from slicebase.core.times import to_text
 from slicebase.errors import SlicebaseError
 from slicebase.verbs.contexts import Request, context_for
 from slicebase.verbs.graph import Graph
@@ -31,10 +32,10 @@ def _question_again(parts: Parts, before: Manifest, *, record: bool) -> Context:
     policy = Graph(parts).policy(policies[0] if policies else "focused")
     budget = before.budget
     request = Request(before.question, budget.tokens, budget.turns, parts.surroundings.now(), policy)
-    return built(parts, lambda: context_for(parts, request, _snapshot_again(parts, before)), record=record)
+    return built(parts, lambda: context_for(parts, request, _snapshot_again(parts, before, request)), record=record)
 
 
-def _snapshot_again(parts: Parts, before: Manifest) -> tuple[Candidate, ...]:
+def _snapshot_again(parts: Parts, before: Manifest, request: Request) -> tuple[Candidate, ...]:
     """Returns the first piece of a context again if it is a snapshot, and its run is still there."""
     corpus = before.pieces[0].corpus if before.pieces else ""
     if not corpus.startswith("run:"):
@@ -42,7 +43,8 @@ def _snapshot_again(parts: Parts, before: Manifest) -> tuple[Candidate, ...]:
     from slicebase.verbs.narrate import first_pieces
 
     try:
-        return first_pieces(parts, corpus.removeprefix("run:"), before.budget.tokens)
+        first = heading(request.question, to_text(request.as_of))
+        return first_pieces(parts, corpus.removeprefix("run:"), request.tokens, first)
     except SlicebaseError as error:
         if error.code not in ("no-run", "purged"):
             raise

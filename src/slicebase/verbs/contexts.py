@@ -29,6 +29,7 @@ from slicebase.verbs.parts import Parts
 from slicebase.verbs.record import built
 from slicebase.workspace.workspace import StrPath
 
+_NEARLY: Final = 0.85  # of the best score: beside the narrative of a run, what is worse is mostly not used
 NOT_NARROWED: Final = Narrowed(EVERY_TURN, EVERY_FILE)
 
 
@@ -64,7 +65,8 @@ def context(
 
     if record and not parts.truth.database.read_only:
         check_step(parts, run, step)
-    made = built(parts, lambda: context_for(parts, request, first_pieces(parts, run, tokens)), record=record)
+    first = heading(asked, to_text(moment))
+    made = built(parts, lambda: context_for(parts, request, first_pieces(parts, run, tokens, first)), record=record)
     if made.recorded:
         bind(parts, run, made, step)
     return made
@@ -87,7 +89,8 @@ def build_context(
 ) -> Context:
     """Builds a context of turns and, if there is a library, rows and sections: the best that fit into the budget.
 
-    The pieces of `first` come before all others, whatever their score. Only what the query asks for is taken.
+    The pieces of `first` come before all others, whatever their score; then of turns only those that are nearly
+    as good as the best one. Only what the query asks for is taken.
     """
     query = read(request.question)
     _check(request, query)
@@ -116,6 +119,7 @@ def build_context(
         ranker=RANKER,
         filters=filters,
         slices=pinned,
+        least=_NEARLY * max((each.score for each in merged), default=0) if first else 0,
     )._replace(policy=request.policy)
 
 

@@ -4,9 +4,11 @@ from collections.abc import Iterator
 from typing import Final
 
 from slicebase.context.assemble import Candidate, Context
-from slicebase.core.hashing import digest
+from slicebase.context.manifest import group_heading, piece_block
+from slicebase.core.hashing import digest, tokens
 from slicebase.core.refs import as_words
 from slicebase.core.times import to_text
+from slicebase.errors import SlicebaseError
 from slicebase.files.create import new_file
 from slicebase.files.links import file_name
 from slicebase.files.model import Contract, DerivationSource, Link
@@ -71,17 +73,31 @@ def last_narrated(runs: StoredRuns, folder: SliceFolder, snapshot: dict[str, Jso
 # Contexts of runs
 
 
-_FRAME: Final = 120  # tokens of a context around the narrative: headings and a fence
+_FRAME: Final = 80  # tokens around the narrative: the headings of its group and its piece, and a fence
 _SHARE: Final = 0.6  # of a context, for the narrative of its run
 
 
-def snapshot_candidate(snapshot: dict[str, Json], tokens: int) -> Candidate:
-    """Returns the narrative of a snapshot as a candidate for a context of so many tokens.
+def snapshot_candidate(snapshot: dict[str, Json], budget: int, first: str) -> Candidate:
+    """Returns the narrative of a snapshot as a candidate for a context of so many tokens, which begins with a text.
 
-    It has the size for its place there, so that it is never cut: the next actions stand at its end.
+    It has the size for its place there, so that it is never cut: the next actions stand at its end. Raises `bad-budget`
+    if there is no room for it: a context without it would look as if the run knew nothing.
     """
-    fitting = max(LEAST_NARRATIVE, min(tokens - _FRAME, LEAST_NARRATIVE * 2), int(tokens * _SHARE))
-    narrative = narrate(snapshot, size=min(fitting, NARRATIVE_TOKENS))
+    room = budget - tokens(first) - _FRAME
+    wanted = max(LEAST_NARRATIVE, min(room, max(LEAST_NARRATIVE * 2, int(budget * _SHARE)), NARRATIVE_TOKENS))
+    needed = budget
+    for size in (wanted, LEAST_NARRATIVE):  # a long fence around backticks may need the difference
+        found = _candidate(snapshot, size)
+        blocks = (first, group_heading(found.group), piece_block(found.label, found.ref, found.text))
+        needed = sum(tokens(block) + 1 for block in blocks)
+        if needed <= budget:
+            return found
+    message = f"a context of {budget} tokens has no room for what run:{snapshot['run_id']} knows"
+    raise SlicebaseError("bad-budget", message, hint=f"give at least {needed}")
+
+
+def _candidate(snapshot: dict[str, Json], size: int) -> Candidate:
+    narrative = narrate(snapshot, size=size)
     run_id = snapshot["run_id"]
     return Candidate(
         ref=narrative.derived_from,
@@ -97,10 +113,10 @@ def snapshot_candidate(snapshot: dict[str, Json], tokens: int) -> Candidate:
     )
 
 
-def first_pieces(parts: Parts, run_id: str, tokens: int) -> tuple[Candidate, ...]:
+def first_pieces(parts: Parts, run_id: str, budget: int, first: str) -> tuple[Candidate, ...]:
     """Returns what a context of a run begins with: the narrative of its last snapshot that passed."""
     latest = parts.truth.runs.latest(run_id)
-    return (snapshot_candidate(latest.snapshot, tokens),) if latest else ()
+    return (snapshot_candidate(latest.snapshot, budget, first),) if latest else ()
 
 
 def check_step(parts: Parts, run_id: str, step: int | None) -> None:

@@ -162,7 +162,7 @@ def _claims(
             statement=each.statement,
             evidence_refs=(each.evidence.pointer,),
             kind=each.kind,
-            made_from={"statement": (each.evidence.chunk_id,)},
+            made_from={"statement": tuple(f"turn:{turn}" for turn in each.turns)},
         )
         wanted[each.claim_id] = EventDraft.of("CLAIM", claim, step, time)
     of_turns = {draft.payload["claim_id"] for draft in projected.drafts if draft.type == "CLAIM"}
