@@ -127,7 +127,7 @@ async def step(work: Work, n: int) -> None:
         work.kept.claims.append((logged.id, statement))
         await block.ask(question)
         work.kept.questions.append(question)
-        built = await block.context(f"what about {work.name}?", 300)
+        built = await block.context(f"what about {work.name}?", 600)
         work.kept.contexts[built.id] = built.text
 
 

@@ -5,6 +5,7 @@ Long texts are cut to the excerpt with the most words of the question.
 
 import re
 from collections.abc import Collection, Sequence
+from math import inf
 from typing import Any, NamedTuple
 
 from slicebase.context.manifest import (
@@ -162,7 +163,7 @@ def assemble(
     filters: dict[str, Any],
     slices: Sequence[PinnedSlice],
     groups: Sequence[str] = (),
-    least: float = 0,
+    least: float = -inf,  # of what a compaction lost, a score may be negative
 ) -> Context:
     """Returns a context of the first candidates that fit into the budget; of turns, those with at least this score.
 

@@ -1,6 +1,7 @@
 """Contexts for a question: finds turns, slices around the best ones, reads their texts, and assembles the pieces."""
 
 from collections.abc import Sequence
+from math import inf
 from typing import Any, Final, NamedTuple
 
 from slicebase.context.assemble import Candidate, Context, assemble
@@ -119,7 +120,7 @@ def build_context(
         ranker=RANKER,
         filters=filters,
         slices=pinned,
-        least=_NEARLY * max((each.score for each in merged), default=0) if first else 0,
+        least=_NEARLY * max((each.score for each in merged), default=0) if first else -inf,
     )._replace(policy=request.policy)
 
 
