@@ -66,10 +66,12 @@ class History:
         if here in other.above:
             self.heads[branch] = there
         elif there not in one.above:
-            versions = self._base(here, there), one.files["01A"].to_bytes(), other.files["01A"].to_bytes()
-            outcome = merge_bytes(*versions, NAME)
+            base, ours, theirs = self._base(here, there), one.files["01A"].to_bytes(), other.files["01A"].to_bytes()
+            outcome, turned = merge_bytes(base, ours, theirs, NAME), merge_bytes(base, theirs, ours, NAME)
+            assert bool(outcome.conflicts) == bool(turned.conflicts)
             if outcome.conflicts:
                 raise ConflictError
+            assert outcome.data == turned.data, "whoever merges whom"
             files = {**one.files, **other.files, "01A": SliceFile.parse(outcome.data, NAME)}  # archives never change
             self._add(branch, files, one.words | other.words, one.above | other.above)
 

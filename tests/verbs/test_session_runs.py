@@ -1,5 +1,6 @@
 """The run of a conversation grows with it, and knows what an agent needs to go on (rulings 55 and 56)."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -169,4 +170,5 @@ def test_the_narratives_of_real_transcripts_are_the_golden_ones(tmp_path: Path, 
         last = turns[summaries[0] - 1] if at_compaction else turns[-1]
         made.runs.from_session(session, "r", leaf=last.id)
         made.runs.compact("r")
-        assert_golden(f"narratives/{session[:8]}.md", made.runs.narrative("r", write=False).text.encode())
+        text = re.sub(r"/Users/[\w-]+/", "/Users/…/", made.runs.narrative("r", write=False).text)  # nobody's home
+        assert_golden(f"narratives/{session[:8]}.md", text.encode())
