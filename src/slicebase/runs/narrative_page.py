@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import inf
 from typing import NamedTuple
 
+from slicebase.core.short_ids import short_ids
 from slicebase.runs.records import Pointer, Snapshot
 
 _SMALL = 900  # tokens, below which a narrative has only what is needed to go on
 _BYTES = 3  # of a token
 _LAST_SEEN = 6  # chunks: what was said there is what the work is about now
 _MOST_POINTERS = 3
-_SHORT_TURN = len("turn:") + 8
 _TURN = re.compile(r"turn:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _ENTRY = re.compile(r"\A(?:[-•*+]\s+)+")  # the mark of a list, which has another one here
 _LAST_REFERENCE = re.compile(r" \([^()]{0,40}turn:[^()]{1,80}\)\Z")
@@ -186,21 +186,9 @@ NarrativeSection = tuple[list[str], list[ItemList]]  # lines that are always the
 
 
 def _short_turns(chunk_ids: Iterable[str]) -> dict[str, str]:
-    """Returns the shortest unambiguous form of each turn that the run has seen, of at least eight digits."""
-    turns = sorted({each for each in chunk_ids if _TURN.fullmatch(each)})
-    found = {}
-    for number, each in enumerate(turns):
-        beside = (*turns[max(0, number - 1) : number], *turns[number + 1 : number + 2])
-        length = max((len(commonprefix((each, other))) + 1 for other in beside), default=0)
-        found[each] = each[: max(_SHORT_TURN, length)].rstrip("-")
-    return found
-
-
-def commonprefix(texts: tuple[str, str]) -> str:
-    """Returns what two texts begin with."""
-    one, other = texts
-    length = next((place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(map(len, texts)))
-    return one[:length]
+    """Returns the short form of each turn that the run has seen."""
+    turns = short_ids(each.removeprefix("turn:") for each in chunk_ids if _TURN.fullmatch(each))
+    return {f"turn:{whole}": f"turn:{short}" for whole, short in turns.items()}
 
 
 def size_of(lines: Iterable[str]) -> int:
