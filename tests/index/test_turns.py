@@ -459,3 +459,12 @@ def test_an_index_asked_as_of_a_time_is_as_one_that_has_only_the_turns_up_to_it(
             - one.unfinished("pqr", later + day * DAY)
             - {each.session for each in known}
         )
+
+
+def test_words_do_not_reach_a_turn_through_one_that_is_later(index: TurnIndex) -> None:
+    index.add([turn("a", "a heron", time=400 * DAY), turn("b", "it was late", "a", time=402 * DAY)])
+    index.add([turn("c", "an early answer", "b", time=401 * DAY)])
+    question = analyse("heron", index.words("heron"))
+    assert [each.turn for each in rank(question, index.figures(question), 9)] == ["a", "b", "c"]
+    wanted = TurnFilters(as_of=401 * DAY)
+    assert [each.turn for each in rank(question, index.figures(question, wanted), 9)] == ["a"]
