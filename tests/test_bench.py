@@ -1,4 +1,4 @@
-"""What `bench handover` measures: what turns use, what a text names of it, and when a next action came next."""
+"""What benchmarks measure: what a handover names of what is used, and how much of an answer is found."""
 
 from bench._used import Known, Thing
 from bench.handover import Answer, CameNext, Cut, score
