@@ -106,7 +106,9 @@ def _best(turns: list[str], scores: Iterable[float]) -> list[str]:
     return [turn for _, turn in sorted(scored)[:CONSIDERED]]
 
 
-_METHODS: dict[str, tuple[Callable[[History], Ranker], tuple[str, ...]]] = {
+Method = Callable[[History], Ranker]
+
+_METHODS: dict[str, tuple[Method, tuple[str, ...]]] = {
     "recency": (recency, ()),
     "BM25": (bm25, ("bm25s",)),
     "BM25 with two neighbours": (bm25_with_neighbours, ("bm25s",)),
@@ -116,7 +118,7 @@ _METHODS: dict[str, tuple[Callable[[History], Ranker], tuple[str, ...]]] = {
 }
 
 
-def methods() -> dict[str, Callable[[History], Ranker]]:
+def methods() -> dict[str, Method]:
     """Returns the methods whose packages are installed."""
     return {name: make for name, (make, needs) in _METHODS.items() if all(map(find_spec, needs))}
 

@@ -99,7 +99,8 @@ class History:
 
 
 @contextmanager
-def _workspace(turns: Iterable[Turn] = ()) -> Iterator[Slicebase]:
+def workspace(turns: Iterable[Turn] = ()) -> Iterator[Slicebase]:
+    """Opens a temporary workspace that has these turns."""
     with TemporaryDirectory() as folder, Slicebase.init(folder) as memory:
         sessions: dict[str, list[Turn]] = {}
         for turn in turns:
@@ -110,7 +111,7 @@ def _workspace(turns: Iterable[Turn] = ()) -> Iterator[Slicebase]:
         yield memory
 
 
-def _turn(own: str, session: str, role: Role, text: str, time: int, before: str | None) -> Turn:
+def turn_of(own: str, session: str, role: Role, text: str, time: int, before: str | None) -> Turn:
     return Turn(own, session, role, (Part("text", text=text),), time, (Parent(before),) if before else (), "")
 
 
@@ -142,7 +143,7 @@ def locomo_samples() -> Iterator[LocomoSample]:
 def locomo(half: Half) -> Iterator[History]:
     for sample in locomo_samples():
         if (sample.name in _TUNED) == (half == "tune"):
-            with _workspace(sample.turns) as memory:
+            with workspace(sample.turns) as memory:
                 yield History(memory, sample.asked)
 
 
@@ -156,7 +157,7 @@ def _locomo_turns(name: str, conversation: dict[str, Any]) -> Iterator[Turn]:
             caption = f" {turn['blip_caption']}" if turn.get("blip_caption") else ""
             text = f"{turn['speaker']}: {turn['text']}{caption}"
             own = turn_id("locomo", name, turn["dia_id"])
-            yield _turn(own, f"{name}/{session}", "user", text, int(moment.timestamp() * 1000) + place, before)
+            yield turn_of(own, f"{name}/{session}", "user", text, int(moment.timestamp() * 1000) + place, before)
             before = own
 
 
@@ -170,7 +171,7 @@ def beam(half: Half) -> Iterator[History]:
     folders = sorted((path.parent for path in (DATA / "beam").glob("*/chat.json")), key=lambda path: int(path.name))
     for folder in folders:
         if (int(folder.name) <= _LAST_TUNED) == (half == "tune"):
-            with _workspace(_beam_turns(folder.name, json.loads((folder / "chat.json").read_text()))) as memory:
+            with workspace(_beam_turns(folder.name, json.loads((folder / "chat.json").read_text()))) as memory:
                 kinds = json.loads((folder / "probing_questions.json").read_text()).values()
                 yield History(memory, _beam_questions(folder.name, (each for kind in kinds for each in kind)))
 
@@ -188,7 +189,7 @@ def _beam_turns(name: str, batches: list[dict[str, Any]]) -> Iterator[Turn]:
             moment = int(datetime.strptime(anchor, "%B-%d-%Y").replace(tzinfo=UTC).timestamp() * 1000)
         own = turn_id("beam", name, str(message["id"]))
         time = moment + message["id"] if moment else 0
-        yield _turn(own, name, message["role"], _MARK.sub("", message["content"]), time, before)
+        yield turn_of(own, name, message["role"], _MARK.sub("", message["content"]), time, before)
         before = own
 
 
@@ -207,9 +208,13 @@ def _numbers(named: Any) -> Iterator[int]:
 def coding(half: Half) -> Iterator[History]:
     folder = DATA / "claude-code"
     if folder.exists():
-        with _workspace() as memory:
+        with workspace() as memory:
             memory.import_([folder])
-            yield History(memory, coding_questions(half))
+            asked = list(coding_questions(half))
+            history = History(memory, asked)
+            if history.questions != asked:
+                raise ValueError("a gold turn is not in the data")
+            yield history
 
 
 def coding_questions(half: Half) -> Iterator[Asked]:

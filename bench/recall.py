@@ -9,16 +9,17 @@ The other methods' turns go through the same assembly. A long turn is delivered 
 share of delivered evidence that is complete is beside it. Below each line are 95 % intervals from a bootstrap over the
 questions.
 
-`--half tune` leaves the reported half unseen; `--set` chooses sets; `--fast` leaves out contexts.
+`--half tune` leaves the reported half unseen; `--set` chooses sets; `--fast` leaves contexts out, `--ours` the other
+methods.
 """
 
 import random
 from argparse import ArgumentParser
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from statistics import fmean
 from typing import NamedTuple
 
-from bench._recall_methods import Ranker, absent, methods
+from bench._recall_methods import Method, Ranker, absent, methods, ours
 from bench._recall_sets import HALVES, SETS, Asked, Half, History
 from slicebase.context.assemble import Candidate, Context, assemble
 from slicebase.context.manifest import Budget
@@ -61,13 +62,15 @@ def run(options: Sequence[str] = ()) -> None:
     parser.add_argument("--set", action="append", choices=SETS, help="only this set; may be given again")
     parser.add_argument("--half", choices=HALVES, help="only the half to tune on, or to report (default: both)")
     parser.add_argument("--fast", action="store_true", help="only rankings, no contexts")
+    parser.add_argument("--ours", action="store_true", help="only our ranker, no other method")
     chosen = parser.parse_args(options)
-    if packages := absent():
-        print(f"recall: {' and '.join(packages)} of the extra `bench` not installed; the methods are left out")
+    compared = {RANKER: ours} if chosen.ours else methods()
+    for package in [] if chosen.ours else absent():
+        print(f"recall: methods that need {package} are left out; it is of the extra `bench`, and not installed")
     rankings = {}
     for name in chosen.set or SETS:
         for half in [chosen.half] if chosen.half else HALVES:
-            answers = measure(SETS[name](half), budgets=() if chosen.fast else TOKEN_BUDGETS)
+            answers = measure(SETS[name](half), compared, () if chosen.fast else TOKEN_BUDGETS)
             if not answers:
                 print(f"{name}: skipped, its data is not here")
                 break
@@ -79,14 +82,15 @@ def run(options: Sequence[str] = ()) -> None:
 # Measuring
 
 
-def measure(histories: Iterator[History], budgets: Sequence[int]) -> dict[str, list[Answer]]:
-    """Returns the answers of each method to all questions."""
+def measure(
+    histories: Iterable[History], compared: Mapping[str, Method], budgets: Sequence[int]
+) -> dict[str, list[Answer]]:
+    """Returns the answers of each method to all questions, with contexts of these sizes."""
     found: dict[str, list[Answer]] = {}
     for history in histories:
-        for name, make in methods().items():
-            ranker = make(history)
-            build = _real if name == RANKER else _assembled
-            found.setdefault(name, []).extend(_answers(history, ranker, build, budgets))
+        for name, make in compared.items():
+            build = _real if make is ours else _assembled
+            found.setdefault(name, []).extend(_answers(history, make(history), build, budgets))
     return found
 
 
@@ -108,9 +112,9 @@ def _answers(history: History, ranker: Ranker, build: Build, budgets: Sequence[i
 def _delivered(asked: Asked, context: Context, size: int) -> Delivered:
     if tokens(context.text) > size:
         raise ValueError(f"a context of {size} tokens has {tokens(context.text)}")
-    pieces = {each.ref.removeprefix("turn:"): each.whole for each in context.pieces}
-    found = asked.evidence & pieces.keys()
-    return Delivered(asked.answered_by(pieces), len(found), sum(pieces[turn] for turn in found))
+    found = {each.ref.removeprefix("turn:") for each in context.pieces}
+    whole = {each.ref.removeprefix("turn:") for each in context.pieces if each.whole}
+    return Delivered(asked.answered_by(found), len(asked.evidence & found), len(asked.evidence & whole))
 
 
 def _real(history: History, question: str, size: int, _: Sequence[str]) -> Context:
