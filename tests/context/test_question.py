@@ -23,6 +23,21 @@ def test_words_with_one_stem_are_one_word() -> None:
     assert analyse("", [Word("painted", "paint"), Word("painting", "paint")]).words == (Word("painted", "paint"),)
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("when did I move", True),
+        ("can you list my trips", True),
+        ("when did the fox move", False),
+        ("what did you recommend for my trip", False),
+        ("what was your advice to me", False),
+        ("", False),
+    ],
+)
+def test_a_question_is_about_its_author_unless_it_asks_what_the_other_one_said(text: str, expected: bool) -> None:
+    assert asked(text).of_author == expected
+
+
 def test_only_the_first_words_of_a_pasted_page_are_searched() -> None:
     page = " ".join(f"word{number}" for number in range(100_000))
     assert [word.text for word in asked(page).words] == [f"word{number}" for number in range(64)]

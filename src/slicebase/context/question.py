@@ -4,7 +4,7 @@ import re
 from calendar import isleap, monthrange
 from collections.abc import Iterator, Sequence
 from datetime import date
-from itertools import islice
+from itertools import islice, pairwise
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -55,6 +55,13 @@ class Question(Struct, frozen=True):
     words: tuple[Word, ...]
     dates: tuple[When, ...]
     names: tuple[str, ...] = ()
+    of_author: bool = False  # it asks about its author ("my plan"), and not about the other one ("did you say")
+
+
+# In English. Elsewhere the roles of turns make no difference.
+_FIRST_PERSON = frozenset({"i", "me", "mine", "my", "myself"})
+_SECOND_PERSON = frozenset({"your", "yours"})
+_BEFORE_YOU = frozenset({"did", "had", "have"})
 
 
 def analyse(text: str, words: Sequence[Word]) -> Question:
@@ -67,7 +74,14 @@ def analyse(text: str, words: Sequence[Word]) -> Question:
             break
     asked = text[:MOST_CHARACTERS]
     named = tuple(islice(dict.fromkeys(dates(asked)), _MOST_DATES))
-    return Question(tuple(by_stem.values()), named, tuple(islice(dict.fromkeys(joined_names(asked)), _MOST_NAMES)))
+    names = tuple(islice(dict.fromkeys(joined_names(asked)), _MOST_NAMES))
+    return Question(tuple(by_stem.values()), named, names, _is_of_author([word.text for word in words]))
+
+
+def _is_of_author(words: Sequence[str]) -> bool:
+    if _FIRST_PERSON.isdisjoint(words) or not _SECOND_PERSON.isdisjoint(words):
+        return False
+    return not any(before in _BEFORE_YOU and word == "you" for before, word in pairwise(words))
 
 
 _MONTH_NAMES = (

@@ -15,8 +15,9 @@ import apsw
 
 from slicebase.context.identifiers import in_any_case
 from slicebase.context.question import Question
-from slicebase.context.ranking import SPREAD_STEPS, Figures, Matches, TurnFigures, rarity
+from slicebase.context.ranking import ASIDE, SPREAD_STEPS, Figures, Matches, TurnFigures, rarity
 from slicebase.core.times import to_text
+from slicebase.graph.contents import kind_bits
 from slicebase.index.narrow import EVERY_TURN, TurnFilters, conditions, up_to
 from slicebase.index.nearby import nearest, turns_with
 from slicebase.index.schema import Tokenizer
@@ -26,6 +27,7 @@ _MOST_LOOKED_UP = 30_000  # turns, for words and dates together
 _MOST_FOLLOWED = 500  # turns from which links are followed
 _MOST_REACHED = 20_000
 _MOST_COMMON = 100_000  # turns: a word that more turns have is ignored
+_SPOKEN = kind_bits(("prompt", "answer", "summary"))
 _MOST_YEARS = 50  # in which a date without a year is looked up
 
 _HAVING_WORD = "SELECT doc FROM occurrence WHERE term = ?"
@@ -233,7 +235,8 @@ def _turns(
 ) -> dict[int, TurnFigures]:
     among = json.dumps(list(reached))
     rows: Any = connection.execute(
-        "SELECT number, id, session, time, size, label, NOT EXISTS (SELECT 1 FROM link WHERE child = number)"
+        "SELECT number, id, session, time, size, label, NOT EXISTS (SELECT 1 FROM link WHERE child = number),"
+        f" iif(role = '' OR kinds & {_SPOKEN}, role, '{ASIDE}')"
         " FROM turn WHERE number IN (SELECT value FROM json_each(?))",
         (among,),
     )
