@@ -326,15 +326,15 @@ def test_the_speaker_whom_a_question_names_comes_first(index: TurnIndex) -> None
     assert all(ranked.parts["label"] for ranked in best)
 
 
-def test_what_somebody_says_comes_before_calls_results_and_thinking(index: TurnIndex) -> None:
-    spoken = [("said", "assistant", {"answer", "thinking"}), ("asked", "user", {"prompt"}), ("summed", "system", {"summary"})]
+def test_a_summary_comes_first_and_what_somebody_says_before_calls_and_results(index: TurnIndex) -> None:
+    spoken = [("said", "assistant", {"answer", "code"}), ("asked", "user", {"prompt"}), ("summed", "system", {"summary"})]
     aside = [("called", "assistant", {"call"}), ("got", "tool", {"result"}), ("hidden", "user", set[str]())]
     index.add(
         turn(name, "a heron", session=name)._replace(role=role, kinds=kind_bits(kinds))
         for name, role, kinds in aside + spoken
     )
-    assert found(index, "heron") == ["asked", "said", "summed", "called", "got", "hidden"]
-    assert found(index, "where is my heron?") == ["asked", "summed", "said", "called", "got", "hidden"]
+    assert found(index, "heron") == ["summed", "asked", "said", "called", "got", "hidden"]
+    assert found(index, "where is my heron?") == ["summed", "asked", "said", "called", "got", "hidden"]
 
 
 def test_a_date_is_found_in_every_year_or_in_its_own(index: TurnIndex) -> None:
@@ -403,7 +403,7 @@ def histories(draw: st.DrawFn) -> list[IndexedTurn]:
                 parents=tuple(f"turn-{(parent * 7) % 13}" for parent in parents if parent < number or parent == count),
                 text=" ".join(draw(st.lists(st.sampled_from(WORDS), min_size=1, max_size=6))),
                 role=draw(st.sampled_from(("", "user", "assistant"))),
-                kinds=draw(st.sampled_from((0, 1, 2, 8))),
+                kinds=draw(st.sampled_from((0, 1, 2, 8, 64))),
             )
         )
     return turns
