@@ -24,8 +24,8 @@ from slicebase.index.nearby import nearest, turns_with
 from slicebase.index.schema import Tokenizer
 
 _MOST_WORDS = 24
-_MOST_LOOKED_UP = 30_000  # turns, for words and dates together
-_MOST_FOLLOWED = 500  # turns from which links are followed
+_MOST_LOOKED_UP = 10_000  # turns, for words and dates together
+_MOST_FOLLOWED = 300  # turns from which links are followed
 _MOST_REACHED = 20_000
 _MOST_COMMON = 100_000  # turns: a word that more turns have is ignored
 _SPOKEN, _SUMMED = kind_bits(("prompt", "answer")), kind_bits(("summary",))
