@@ -185,9 +185,9 @@ def _said(
 
 
 def _files(page: NarrativePage) -> ItemList:
-    """Returns the list of files, without the folders that all of them are in; two steps of each path stay."""
+    """Returns the list of files, without the folders that all are in whose path is absolute; two steps of each stay."""
     lines = list(_said(page, "file"))
-    paths = [line[0].removeprefix("- ").split(" ")[0] for line in lines]
+    paths = [line[0].removeprefix("- ").split(" ")[0] for line in lines if line[0].startswith("- /")]
     steps = takewhile(lambda step: len(set(step)) == 1, zip(*(path.split("/")[:-2] for path in paths), strict=False))
     below = "".join(f"{step[0]}/" for step in steps) if len(paths) > 1 else ""
     found = _listing(page, "file", ([f"- {line[0].removeprefix('- ').removeprefix(below)}"] for line in lines))
@@ -213,7 +213,7 @@ def _actions(page: NarrativePage) -> Iterator[str]:
     for conflict in _with_status(state.conflicts, "open"):
         name = page.name(conflict.conflict_id)
         yield f"Resolve the conflict {name}: {page.words(conflict.description, 0.6)}{page.at(conflict.side_a_refs)}"
-    yield from (page.words(f"Answer: {each}", 0.8) for each in asked[len(urgent) :])
+    yield from (page.words(_asked(each, "Answer"), 0.8) for each in asked[len(urgent) :])
     for failure in _with_status(state.failures, "open"):
         yield f"Mend the failure {page.name(failure.failure_id)}: {_failure_text(page, failure, 0.5)}"
 
@@ -256,14 +256,17 @@ def _urgency(question: str) -> int:
     return 0 if question.startswith("prompt: ") else 1 if question.startswith("task: ") else _PLAIN
 
 
-_ASKED = ("Answer the prompt", "Do the task", "Question")
+_ASKED = {
+    "prompt": "Answer the prompt",
+    "task": "Do the task",
+    "asked": "Get the user's answer to",  # what an agent has offered or asked, it must not do or answer by itself
+}
 
 
-def _asked(question: str) -> str:
-    """Returns an open question as a line: a prompt without an answer and a task say what they are (ruling 55)."""
-    urgency = _urgency(question)
-    words = question if urgency == _PLAIN else question.partition(": ")[2]
-    return f"{_ASKED[urgency]}: {words}"
+def _asked(question: str, plain: str = "Question") -> str:
+    """Returns an open question as a line: those of a conversation say what they are (ruling 55)."""
+    sort, _, words = question.partition(": ")
+    return f"{_ASKED[sort]}: {words}" if sort in _ASKED else f"{plain}: {question}"
 
 
 def _kind(item: Claim | Conflict | Failure) -> str | None:
