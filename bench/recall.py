@@ -16,6 +16,7 @@ methods.
 import random
 from argparse import ArgumentParser
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from statistics import fmean
 from typing import NamedTuple
 
@@ -26,7 +27,6 @@ from slicebase.context.manifest import Budget
 from slicebase.context.query import read
 from slicebase.context.ranking import RANKER, Ranked
 from slicebase.core.hashing import digest_of, tokens
-from slicebase.graph.record import TurnRecord
 from slicebase.verbs.contexts import turn_candidate
 
 TURN_BUDGETS = (5, 10, 16, 32)
@@ -123,17 +123,20 @@ def _real(history: History, question: str, size: int, _: Sequence[str]) -> Conte
 
 def _assembled(history: History, question: str, size: int, ranked: Sequence[str]) -> Context:
     """Builds a context of ranked turns, as ours are built."""
-    records = [history.records[turn] for turn in ranked]
-    worths = range(len(records), 0, -1)
-    candidates = [_candidate(history, record, worth) for record, worth in zip(records, worths, strict=True)]
+    known = _candidates(history)
+    candidates = [known[turn]._replace(score=len(ranked) - place) for place, turn in enumerate(ranked)]
     terms = {word.text for word in history.memory.turn_index.words(read(question).words)}
     budget = Budget(size)
     return assemble(question, history.as_of, budget, candidates, terms=terms, ranker="", filters={}, slices=())
 
 
-def _candidate(history: History, record: TurnRecord, worth: int) -> Candidate:
-    text = history.memory.truth.readable_text_of(record) or ""
-    return turn_candidate(record, history.sessions[record.session], text, Ranked(record.id, worth, {}))
+@lru_cache(maxsize=1)  # for all questions and methods
+def _candidates(history: History) -> dict[str, Candidate]:
+    read_text = history.memory.truth.readable_text_of
+    return {
+        turn: turn_candidate(each, history.sessions[each.session], read_text(each) or "", Ranked(turn, 0, {}))
+        for turn, each in history.records.items()
+    }
 
 
 # Showing

@@ -165,7 +165,10 @@ def test_recall_is_that_of_the_ranking_and_of_what_a_context_delivers_whole_or_a
         "Bread is baked daily.",
         "Thanks!",
     ]
-    turns = [turn_of(_own(at), "s", "user", text, at, _own(at - 1) if at else None) for at, text in enumerate(texts)]
+    turns = [
+        turn_of(_own(at), "s", "user", text, 1_700_000_000_000 + at, _own(at - 1) if at else None)
+        for at, text in enumerate(texts)
+    ]
     questions = [
         Asked("When does the tide turn?", frozenset([_own(0)])),
         Asked("Where is the harbour?", frozenset([_own(1)])),
