@@ -327,7 +327,7 @@ def test_the_speaker_whom_a_question_names_comes_first(index: TurnIndex) -> None
 
 
 def test_a_summary_comes_first_and_what_somebody_says_before_calls_and_results(index: TurnIndex) -> None:
-    spoken = [("said", "assistant", {"answer", "code"}), ("asked", "user", {"prompt"}), ("summed", "system", {"summary"})]
+    spoken = [("said", "assistant", {"answer"}), ("asked", "user", {"prompt"}), ("summed", "system", {"summary"})]
     aside = [("called", "assistant", {"call"}), ("got", "tool", {"result"}), ("hidden", "user", set[str]())]
     index.add(
         turn(name, "a heron", session=name)._replace(role=role, kinds=kind_bits(kinds))

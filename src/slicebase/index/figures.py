@@ -25,7 +25,7 @@ from slicebase.index.schema import Tokenizer
 
 _MOST_WORDS = 24
 _MOST_LOOKED_UP = 10_000  # turns, for words and dates together
-_MOST_FOLLOWED = 300  # turns from which links are followed
+_MOST_FOLLOWED = 500  # turns from which links are followed
 _MOST_REACHED = 20_000
 _MOST_COMMON = 100_000  # turns: a word that more turns have is ignored
 _SPOKEN, _SUMMED = kind_bits(("prompt", "answer")), kind_bits(("summary",))
@@ -240,8 +240,8 @@ def _turns(
     among = json.dumps(list(reached))
     rows: Any = connection.execute(
         "SELECT number, id, session, time, size, label, NOT EXISTS (SELECT 1 FROM link WHERE child = number),"
-        f" CASE WHEN kinds & {_SUMMED} THEN '{SUMMARY}' WHEN role = '' OR kinds & {_SPOKEN} THEN role ELSE '{ASIDE}' END"
-        " FROM turn WHERE number IN (SELECT value FROM json_each(?))",
+        f" CASE WHEN kinds & {_SUMMED} THEN '{SUMMARY}' WHEN role = '' OR kinds & {_SPOKEN} THEN role ELSE '{ASIDE}'"
+        " END FROM turn WHERE number IN (SELECT value FROM json_each(?))",
         (among,),
     )
     turns = {row[0]: TurnFigures._make(row) for row in rows}
