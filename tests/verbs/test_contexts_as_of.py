@@ -111,6 +111,19 @@ def test_rows_have_their_own_dates_and_sections_that_of_their_file(memory: Slice
     assert len(found(T + 2 * DAY)) == 4
 
 
+def test_dates_of_a_question_are_counted_from_that_time_or_from_now(memory: Slicebase, clock: list[int]) -> None:
+    days = [turn(f"day {n}", session=f"d{n}", text="the mill", time=T + n * DAY) for n in range(5)]
+    store(memory.truth, days)
+
+    def dated(as_of: int | None) -> set[str]:
+        context = memory.context("the mill yesterday", as_of=as_of and as_of / 1000, record=False)
+        return {piece.ref for piece in context.manifest.pieces if piece.parts.get("date")}
+
+    clock[0] = T + 4 * DAY
+    assert dated(None) == turns("day 3")
+    assert dated(T + 3 * DAY) == turns("day 2")
+
+
 WORDS = ("heron", "weir", "mill", "boats", "boating", "the", "painted")
 
 

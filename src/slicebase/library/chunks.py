@@ -65,7 +65,7 @@ class LibraryChunks:
             self._count = self._index.count(last)
             if not self._count:
                 return []
-            asked = analyse(question, self._index.words(question))
+            asked = analyse(question, self._index.words(question), now)
             wanted = self._wanted(filters, without)._replace(as_of=last)
             return rank(asked, self._index.figures(asked, wanted), limit)
 

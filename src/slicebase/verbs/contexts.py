@@ -111,7 +111,7 @@ def build_context(
     query = read(request.question)
     _check(request, query)
     turns = None if wanted.turns is None else wanted.turns._replace(as_of=request.last)
-    ranked = [] if turns is None else ranked_turns(truth, index, query.words, CONSIDERED, turns)
+    ranked = [] if turns is None else ranked_turns(truth, index, query.words, CONSIDERED, request.as_of, turns)
     pinned, selections = _slices(truth, ranked[:ANCHORS], request)
     merged = merge(ranked, selections)
     if turns:

@@ -95,7 +95,11 @@ def lost(parts: Parts, session: str | None = None, *, prompt: str | None = None)
     if not removed:
         return Losses(name, [])
     judged = judge(removed, since)
-    wanted = [] if asked is None else _for_prompt(parts.truth, parts.turn_index, asked, removed, judged)
+    wanted = (
+        []
+        if asked is None
+        else _for_prompt(parts.truth, parts.turn_index, asked, parts.surroundings.now(), removed, judged)
+    )
     return Losses(name, judged.losses, judged.items, wanted)
 
 
@@ -227,7 +231,7 @@ def render_lost(
         question += f", for: {shorten(prompt, _HEADING, placeholder=' …')}"
     check_tokens(tokens, heading(question, to_text(as_of)))
     if prompt and removed:
-        wanted = _for_prompt(truth, index, prompt, removed, judged)
+        wanted = _for_prompt(truth, index, prompt, as_of, removed, judged)
     else:
         wanted = in_order(judged.items[: max(_MOST, tokens // _LEAST_TOKENS)])
     looked_at = _last_looked_at(removed[-1]) if removed else []
@@ -269,14 +273,14 @@ def _last_looked_at(removed: CompactedTurns) -> list[LostPassage]:
 
 
 def _for_prompt(
-    truth: Truth, index: TurnIndex, prompt: str, removed: Sequence[CompactedTurns], judged: JudgedCompactions
+    truth: Truth, index: TurnIndex, prompt: str, now: int, removed: Sequence[CompactedTurns], judged: JudgedCompactions
 ) -> list[LostPassage]:
     turns = {turn.id: turn for each in removed for turn in each.before}
     sessions = sorted({turn.session for turn in turns.values()})
     wanted = TurnFilters(sessions=sessions)
 
     def asked() -> AskedTurns:
-        question = analyse(prompt, index.words(prompt))
+        question = analyse(prompt, index.words(prompt), now)
         figures = index.figures(question, wanted)
         scores = {each.turn: each.score for each in rank(question, figures, CONSIDERED) if each.turn in turns}
         return AskedTurns(scores, _worth_of_words(index, question, figures))
