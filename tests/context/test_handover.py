@@ -98,10 +98,25 @@ def test_the_words_of_a_refusal_are_its_reason_or_what_the_user_says_next(transc
         transcript.user(reason)
     else:
         transcript.run("npm install", f"{refused} The user provided the following reason: {reason}", error=True)
-    (claim,) = [each for each in handover(transcript.turns).claims if "refused" in each.statement]
-    assert claim.statement == f"The user refused Bash: npm install, and said: {reason}"
+    (claim,) = [each for each in handover(transcript.turns).claims if "Refused" in each.statement]
+    assert claim.statement == f"The user said: {reason.rstrip('.')}. Refused: Bash: npm install"
     assert claim.evidence.quote == reason
     assert len(claim.turns) == 2
+
+
+def test_a_refused_plan_is_over_with_the_next_one_that_is_approved(transcript: Transcript) -> None:
+    refused = "The user doesn't want to proceed with this tool use."
+    transcript.user("Plan it.")
+    transcript.call(
+        "ExitPlanMode", {"plan": "# Plan A"}, f"{refused} the user said: only unit tests, please", error=True
+    )
+    transcript.call("ExitPlanMode", {"plan": "# Plan B"}, refused, error=True)
+    transcript.interrupt()
+    found = handover(transcript.turns)
+    assert of(found, "instruction") == ["The user said: only unit tests, please. Refused: ExitPlanMode: # Plan A"]
+    assert [each.partition(":")[0] for each in asked(found)] == ["prompt"]
+    transcript.call("ExitPlanMode", {"plan": "# Plan C"}, "User has approved your plan.")
+    assert of(handover(transcript.turns), "instruction") == []
 
 
 def test_the_last_prompt_is_a_claim_once_it_is_answered(transcript: Transcript) -> None:

@@ -95,7 +95,8 @@ def handover(turns: Sequence[Turn], agents: AgentTurns | None = None) -> Handove
             claims[claim_id] = HandoverClaim(
                 claim_id, kind, _cut(words, _STATEMENT), evidence, (place.turn, *place.also)
             )
-    return Handover(list(claims.values()), list(_questions(found, asked, waiting, turns)))
+    still = [item for item in found if item.turn not in calls.reasons]  # these are said with the refusals
+    return Handover(list(claims.values()), list(_questions(still, asked, waiting, turns)))
 
 
 class _Words(NamedTuple):
@@ -152,12 +153,34 @@ def _said(found: Iterable[TranscriptItem]) -> Iterator[_Found]:
         yield item.kind, item.text, name, _Words(item.turn, item.text, item.start, item.end)
 
 
+class _Refusal(NamedTuple):
+    """A call that the user refused, with the user's words, if there are any, and where these are, or the call is."""
+
+    call: str
+    at: _Words
+    said: str = ""
+
+    @property
+    def statement(self) -> str:
+        """The refusal as a sentence. The words come first: they stay if it is cut."""
+        stop = "" if self.said.endswith((".", "!", "?", "…")) else "."
+        return (
+            f"The user said: {self.said}{stop} Refused: {self.call}" if self.said else f"The user refused {self.call}"
+        )
+
+    def explained(self, words: str, turn: Turn) -> "_Refusal":
+        """Returns the refusal with words of the user in a turn."""
+        at = _words_in(turn, words[:_STEP])._replace(also=(self.at.also or (self.at.turn,)))
+        return self._replace(at=at, said=_cut(" ".join(words.split()), _STEP))
+
+
 class _Calls:
     """How the calls of a conversation ended: which the user refused, and what was said of failures that are over."""
 
     def __init__(self, turns: Sequence[Turn]) -> None:
         self.mended: set[str] = set()  # turns right after a failure that was made good
-        self._refused: dict[str, _Found] = {}
+        self.reasons: set[str] = set()  # turns in which the user refused a call with a reason
+        self._refused: dict[str, _Refusal] = {}
         self._failed_at: dict[str, set[str]] = {}  # the turns in which a failure that is open was reported
         self._unexplained: str | None = None  # one of these, for which the user gave no reason yet
         self._open = OpenFailures()
@@ -188,33 +211,31 @@ class _Calls:
 
         The words of the user are those of the refusal, or what the user said next.
         """
-        yield from reversed(self._refused.values())
+        for key, refusal in reversed(self._refused.items()):
+            yield "instruction", refusal.statement, key, refusal.at
 
     def _explained(self, turn: Turn) -> None:
         """Adds what the user says after a refusal."""
         said = (said_by_user(part.text or "").strip() for part in turn.parts if part.type == "text" and not part.hidden)
         words = next(filter(None, said), "")
         if words and self._unexplained in self._refused:
-            self._add_words(self._unexplained, words, turn)
-
-    def _add_words(self, key: str, words: str, turn: Turn) -> None:
-        kind, statement, name, at = self._refused[key]
-        place = _words_in(turn, words[:_STEP])._replace(also=(at.turn,))
-        told = f"{statement}, and said: {_cut(' '.join(words.split()), _STEP)}"
-        self._refused[key] = kind, told, name, place
-        self._unexplained = None
+            self._refused[self._unexplained] = self._refused[self._unexplained].explained(words, turn)
+            self._unexplained = None
 
     def _ended(self, call: Part, caller: Turn, result: Part, turn: Turn) -> list[str]:
         """Notes how a call ended. Returns its failure."""
         found = outcome(call, result)
         key, name = str(sorted(found.needs) or found.call), found.fingerprint
-        self._refused.pop(key, None)
+        before = self._refused.pop(key, None)
         if found.ended == "refused":
-            at = _Words(caller.id, found.where.partition(": ")[2], 0, 0)
-            self._refused[key] = "instruction", f"The user refused {found.where}", key, at
-            self._unexplained = self._unexplained or key  # with one call, all beside it are refused
-            if reason := REASON.search(part_text(result)):
-                self._add_words(key, reason[1].strip(), turn)
+            now = _Refusal(found.where, _Words(caller.id, found.where.partition(": ")[2], 0, 0))
+            reason = REASON.search(part_text(result))
+            if reason:
+                self.reasons.add(turn.id)
+                now = now.explained(reason[1].strip(), turn)
+            else:
+                self._unexplained = self._unexplained or key  # with one call, all beside it are refused
+            self._refused[key] = before if before and before.said and not reason else now
         good = self._open.made_good(found) if found.ended == "ok" else []
         if found.ended == "failed":
             good = self._open.add(name, found)

@@ -20,7 +20,9 @@ _DOCUMENT: Final = re.compile(r"<<(?!<)-?\s*(['\"]?)([A-Za-z_]\w*)\1")
 # Commands that only look around.
 LOOKING: Final = re.compile(
     r"(?:cat|head|tail|less|ls|find|fd|grep|rg|ag|wc|which|stat|file|tree|diff|jq|awk|sed -n|nl|"
-    r"git (?:status|diff|log|show|grep|ls-files|blame|rev-parse|branch))\b"
+    r"ps|pgrep|lsof|du|df|pwd|readlink|realpath|type|command -v|test -\w|sort|cut|"
+    r"git (?:status|diff|log|show|grep|ls-files|ls-tree|ls-remote|blame|rev-parse|rev-list|branch|cat-file|reflog|"
+    r"merge-base|show-ref|for-each-ref|remote|describe|check-ignore))\b"
 )
 
 

@@ -46,10 +46,10 @@ WEIGHTS: Final[Mapping[str, float]] = {
     "narrow": -0.3,
     "output": -0.3,
     "task": -0.37,
-    "error": -0.49,
+    "error": -0.47,
     "listed": -0.49,
     "question": -0.84,
-    "finding": -1.06,
+    "finding": -1.07,
     "report": -1.33,
     "done sign": -1.55,
 }
