@@ -104,6 +104,20 @@ def test_the_words_of_a_refusal_are_its_reason_or_what_the_user_says_next(transc
     assert len(claim.turns) == 2
 
 
+def test_a_question_about_a_call_is_over_when_the_work_has_moved_on(transcript: Transcript) -> None:
+    refused = "The user doesn't want to proceed with this tool use. the user said:"
+    transcript.user("Clean up.")
+    transcript.run("git gc", f"{refused} do we need that?", error=True)
+    transcript.run("make clean", f"{refused} keep the build. Is it large?", error=True)
+    for _ in range(2):
+        assert len(of(handover(transcript.turns), "instruction")) == 2
+        transcript.say("No, it is small.")
+        transcript.user("Go on with the parser.")
+    transcript.say("The parser is done.")
+    (instruction,) = of(handover(transcript.turns), "instruction")
+    assert instruction.startswith("The user said: keep the build.")
+
+
 def test_a_refused_plan_is_over_with_the_next_one_that_is_approved(transcript: Transcript) -> None:
     refused = "The user doesn't want to proceed with this tool use."
     transcript.user("Plan it.")

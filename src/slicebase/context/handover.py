@@ -8,7 +8,7 @@ What is over (done, resolved, revised, rejected …) is neither.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from itertools import islice
 from typing import Final, NamedTuple
 
@@ -88,7 +88,9 @@ def handover(turns: Sequence[Turn], agents: AgentTurns | None = None) -> Handove
         and not (item.kind == "command" and (item.result in calls.broken or _names(item, removed)))
     ]
     answered = _prompt(asked[-1], turns) if asked and waiting is None else ()
-    for kind, words, name, place in (*answered, *_said(said), *calls.refused(), *_files(files)):
+    moved_on = [each.order for each in asked if each.is_answered][-_MOVED_ON:]
+    recent = {turn.id for turn in turns[moved_on[0] if len(moved_on) == _MOVED_ON else 0 :]}
+    for kind, words, name, place in (*answered, *_said(said), *calls.refused(recent), *_files(files)):
         claim_id = f"{kind}-{digest_of([kind, name]).removeprefix('sha256:')[:_ID_DIGITS]}"
         evidence = texts.cite(place)
         if evidence is not None and claim_id not in claims:
@@ -173,6 +175,11 @@ class _Refusal(NamedTuple):
         at = _words_in(turn, words[:_STEP])._replace(also=(self.at.also or (self.at.turn,)))
         return self._replace(at=at, said=_cut(" ".join(words.split()), _STEP))
 
+    @property
+    def only_asks(self) -> bool:
+        """Whether the user asked back, and nothing else."""
+        return self.said.endswith("?") and len(list(sentences(self.said))) == 1
+
 
 class _Calls:
     """How the calls of a conversation ended: which the user refused, and what was said of failures that are over."""
@@ -206,13 +213,15 @@ class _Calls:
         """The turns in which failures that are open were reported."""
         return {turn for turns in self._failed_at.values() for turn in turns}
 
-    def refused(self) -> Iterator[_Found]:
+    def refused(self, recent: Set[str]) -> Iterator[_Found]:
         """Yields the calls that the user refused and that were not made since, the newest first.
 
-        The words of the user are those of the refusal, or what the user said next.
+        The words of the user are those of the refusal, or what the user said next. A question about a call is over
+        when the work has moved on, which it has not in recent turns.
         """
         for key, refusal in reversed(self._refused.items()):
-            yield "instruction", refusal.statement, key, refusal.at
+            if refusal.at.turn in recent or not refusal.only_asks:
+                yield "instruction", refusal.statement, key, refusal.at
 
     def _explained(self, turn: Turn) -> None:
         """Adds what the user says after a refusal."""
