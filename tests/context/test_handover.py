@@ -228,11 +228,13 @@ def test_the_actions_of_a_trajectory_are_calls(transcript: Transcript) -> None:
     transcript.user("Fix it.")
     transcript.call("open", "open src/a.py 12", "[File: src/a.py]")
     transcript.call("edit", "edit 1:1\nfixed_value = 1\nend_of_edit", "File updated.")
+    transcript.say("The value was cut. Let's use the script to see whether it is fixed.")
     transcript.call("python", "python repro.py", "fine")
     transcript.call("submit", "submit", "diff")
     found = handover(transcript.turns)
-    assert of(found, "file") == ["src/a.py (changed, last fixed_value, end_of_edit)"]
+    assert of(found, "file") == ["src/a.py (changed, last fixed_value)"]
     assert of(found, "command") == ["python repro.py"]
+    assert of(found, "decision") == []
     assert found.questions == []
 
 

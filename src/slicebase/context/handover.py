@@ -121,13 +121,16 @@ def _is_claim(item: TranscriptItem) -> bool:
         return item.state == "standing" and item.result is not None
     if item.kind == "artefact":
         return item.mark != "file"  # files are claims with their state
-    if item.mark != "by the user" and _PROPOSES.match(item.text):
+    if item.mark != "by the user" and _PROPOSES.search(item.text):
         return False
     leads_in = item.origin == "report" and item.text.rstrip("*_` ").endswith(":")
     return item.kind == "decision" or (item.kind == "finding" and item.form != "heading" and not leads_in)
 
 
-_PROPOSES: Final = re.compile(r"\W*let's\b", re.IGNORECASE)  # while it works, an agent says so of its next step
+# While it works, an agent says so of its next step.
+_PROPOSES: Final = re.compile(
+    r"\A\W*let's\b|\blet's (?:use|do)\b[^.]* to (?:see|check|find|look|verify|search|test)\b", re.IGNORECASE
+)
 
 
 def _prompt(last: Exchange, turns: Sequence[Turn]) -> Iterator[_Found]:
