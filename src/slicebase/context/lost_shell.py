@@ -8,7 +8,9 @@ _TRIVIAL: Final = re.compile(
     r"(?:cd|pushd|popd|export|set|unset|source|echo|printf|sleep|wait|true|false|clear|exit|break|done|fi|for|while|if)\b|\.\s|#"
 )
 # Without a way back: the time is linear.
-_LEADING: Final = re.compile(r"\A(?:(?:do|then|else|!|\(|\{|[A-Za-z_]\w*+=\S*+)\s++)++")
+_LEADING: Final = re.compile(
+    r"""\A(?:(?:do|then|else|!|\(|\{)\s++|[A-Za-z_]\w*+=(?:'[^']*+'|"[^"]*+"|[^\s'"]|['"])*+(?:\s++|\Z))++"""
+)
 _TOKEN: Final = re.compile(
     r"""(?P<quoted>'[^']*'|"(?:\\.|[^"\\])*"|\\.)"""
     r"""|(?P<redirected><<<\s*(?:'[^']*'|"[^"]*"|\S+)|<<-?\s*\S+|(?:\d|&)?>{1,2}\s*(?:&\d|[^\s;|&]+))"""
