@@ -133,7 +133,7 @@ def build_context(
         request.question,
         to_text(request.as_of),
         Budget(request.tokens, request.turns),
-        [*first, *sorted(candidates, key=lambda each: (-each.score, each.ref))],
+        [*first, *sorted(candidates, key=lambda each: -each.score)],  # equal ones stay as they were ranked
         terms={word.text for word in index.words(query.words)},
         ranker=RANKER,
         filters=filters,
