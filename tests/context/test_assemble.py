@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slicebase.context.assemble import Candidate, Context, assemble, excerpt
+from slicebase.context.assemble import Candidate, Context, Unread, assemble, excerpt, forms_of
 from slicebase.context.manifest import Budget, LeftOut
+from slicebase.context.words import Word
 from slicebase.core.hashing import tokens
 from slicebase.runs.records import Span
 
@@ -13,13 +14,17 @@ AS_OF = "2026-01-31T12:00:00.000Z"
 LONG = "word " * 2000
 
 
+def words(text: str) -> list[Word]:
+    return [Word(each, each.removesuffix("s")) for each in text.split()]
+
+
 def candidate(name: str, text: str = "", group: str = "g", time: int = 0, passage: Span | None = None) -> Candidate:
     ref = f"turn:{name}"
-    return Candidate(ref, "session:s", "sha256:", text or f"text {name}", name, group, (time, name), 7, {}, passage)
+    return Candidate(ref, "session:s", text or f"text {name}", name, group, (time, name), 7, {}, passage)
 
 
-def built(*candidates: Candidate, budget: int = 1000, turns: int | None = None, terms: tuple[str, ...] = ()) -> Context:
-    return assemble("why?", AS_OF, Budget(budget, turns), candidates, terms=terms, ranker="r/1", filters={}, slices=())
+def built(*candidates: Candidate, budget: int = 1000, turns: int | None = None, terms: str = "") -> Context:
+    return assemble("why?", AS_OF, Budget(budget, turns), candidates, terms=words(terms), ranker="r/1", filters={})
 
 
 # Excerpts
@@ -27,32 +32,32 @@ def built(*candidates: Candidate, budget: int = 1000, turns: int | None = None, 
 
 def test_a_text_that_fits_is_shown_whole() -> None:
     text = "a" * 400
-    assert excerpt(text, (), tokens(text)) == (0, 400)
-    assert excerpt(text, (), tokens(text) - 1) != (0, 400)
+    assert excerpt(text, None, tokens(text)) == (0, 400)
+    assert excerpt(text, None, tokens(text) - 1) != (0, 400)
 
 
 def test_an_excerpt_is_where_most_different_words_of_the_question_are() -> None:
     often = "pump " * 50
     text = f"{'x ' * 500}{often}{'y ' * 1000}the pump and the valve {'z ' * 1000}"
-    start, end = excerpt(text, {"pump", "valve"}, 40)
+    start, end = excerpt(text, forms_of(words("pump valve")), 40)
     assert "pump and the valve" in text[start:end]
 
 
 def test_of_equal_places_the_first_is_shown() -> None:
     text = f"{'x ' * 500}the pump here {'y ' * 1000}the pump there {'z ' * 500}"
-    start, end = excerpt(text, {"pump"}, 40)
+    start, end = excerpt(text, forms_of(words("pump")), 40)
     assert "pump here" in text[start:end]
 
 
 def test_words_count_together_only_if_they_are_near() -> None:
     text = f"{'a ' * 300}pump {'b ' * 3000}valve {'c ' * 3000}pump valve {'d ' * 300}"
-    start, end = excerpt(text, {"pump", "valve"}, 60)
+    start, end = excerpt(text, forms_of(words("pump valve")), 60)
     assert "pump valve" in text[start:end]
 
 
 def test_an_excerpt_begins_and_ends_at_breaks() -> None:
     text = "\n\n".join(f"paragraph {number} of the text" for number in range(200))
-    start, end = excerpt(text, {"97"}, 100)
+    start, end = excerpt(text, forms_of(words("97")), 100)
     assert "97" in text[start:end]
     assert text[start - 2 : start] == "\n\n"
     assert text[end : end + 2] == "\n\n"
@@ -60,18 +65,18 @@ def test_an_excerpt_begins_and_ends_at_breaks() -> None:
 
 
 def test_an_excerpt_of_the_beginning_begins_there() -> None:
-    start, end = excerpt(f"First line\n\n{LONG}", {"first"}, 100)
+    start, end = excerpt(f"First line\n\n{LONG}", forms_of(words("first")), 100)
     assert start == 0
     assert end > 200
 
 
 @given(
     st.text(alphabet=st.sampled_from("ab \n—語"), max_size=600),
-    st.sets(st.sampled_from(["a", "b", "ab", "ba"])),
+    st.sets(st.sampled_from(["a", "b", "ab", "ba"])).map(" ".join),
     st.integers(1, 60),
 )
-def test_an_excerpt_is_a_span_within_the_limit(text: str, terms: set[str], limit: int) -> None:
-    start, end = excerpt(text, terms, limit)
+def test_an_excerpt_is_a_span_within_the_limit(text: str, terms: str, limit: int) -> None:
+    start, end = excerpt(text, forms_of(words(terms)), limit)
     assert 0 <= start <= end <= len(text)
     assert tokens(text[start:end]) <= limit
     if tokens(text) > limit:
@@ -84,14 +89,14 @@ def test_an_excerpt_is_a_span_within_the_limit(text: str, terms: set[str], limit
 def test_a_candidate_that_does_not_fit_is_left_out_and_a_smaller_one_after_it_is_not() -> None:
     found = built(candidate("a"), candidate("b", LONG), candidate("c"), budget=140)
     assert [piece.ref for piece in found.pieces] == ["turn:a", "turn:c"]
-    assert found.manifest.left_out == (LeftOut("turn:b", "tokens", 7),)
+    assert found.left_out == (LeftOut("turn:b", "tokens", 7),)
     assert found.manifest.considered == 3
 
 
 def test_only_so_many_turns_are_in_a_context() -> None:
     found = built(candidate("a"), candidate("b"), candidate("c"), turns=2)
     assert [piece.ref for piece in found.pieces] == ["turn:a", "turn:b"]
-    assert found.manifest.left_out == (LeftOut("turn:c", "turns", 7),)
+    assert found.left_out == (LeftOut("turn:c", "turns", 7),)
     assert len(built(candidate("a"), candidate("b"), turns=2).pieces) == 2
 
 
@@ -109,7 +114,7 @@ def test_a_context_is_within_its_budget(texts: list[tuple[str, str]], budget: in
     candidates = [candidate(str(number), text, group) for number, (text, group) in enumerate(texts)]
     found = built(*candidates, budget=budget)
     assert found.tokens == tokens(found.text) <= budget
-    assert len(found.pieces) + len(found.manifest.left_out) == len(candidates)
+    assert len(found.pieces) + len(found.left_out) == len(candidates)
 
 
 def test_a_piece_that_fills_the_budget_exactly_is_in_it() -> None:
@@ -132,12 +137,13 @@ def test_a_whole_piece_has_the_label_of_its_source() -> None:
     assert (piece.label, piece.text, piece.span, piece.whole) == ("a", "the text", Span(start=0, end=8), True)
 
 
-def test_a_part_of_a_text_says_in_its_label_where_it_is() -> None:
+def test_a_part_of_a_text_says_above_it_where_it_is() -> None:
     text = f"{'x ' * 2000}the pump{' y' * 2000}"
-    (piece,) = built(candidate("a", text), terms=("pump",)).pieces
+    found = built(candidate("a", text), terms="pump")
+    (piece,) = found.pieces
     assert not piece.whole
     assert text[piece.span.start : piece.span.end] == piece.text
-    assert piece.label == f"a · characters {piece.span.start} to {piece.span.end} of {len(text)}"
+    assert f"\n@ turn:a [{piece.span.start}-{piece.span.end} of {len(text)}] a\n" in found.text
 
 
 def test_only_the_passage_of_a_candidate_is_shown() -> None:

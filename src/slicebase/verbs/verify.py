@@ -329,10 +329,10 @@ class _Verification:
     def _slices(self, name: str, manifest: Manifest) -> None:
         for pinned in manifest.slices:
             place = f"{name} slice {pinned.slice_id}"
-            if pinned.session in self._broken_sessions or pinned.policy_params_hash in self._broken_policies:
+            if pinned.session in self._broken_sessions or manifest.policy_params_hash in self._broken_policies:
                 continue
             try:
-                policy = self._truth.policies.find(pinned.policy_params_hash)
+                policy = self._truth.policies.find(manifest.policy_params_hash)
                 found = self._truth.sessions.slice_around(pinned.anchor_turn_id, policy)
             except SlicebaseError as error:
                 self._report("UNVERIFIABLE", "slice", place, pinned.export_hash, error.message)
