@@ -30,19 +30,20 @@ POLICY = SlicePolicyV1(max_nodes=7)
 def manifest_of(truth: Truth, *names: str) -> Manifest:
     candidates = []
     for each in map(turn, names):
-        text_hash = digest_of(content(each.role, each.parts))
-        candidates.append(
-            Candidate(
-                f"turn:{each.id}", "session:s", text_hash, turn_text(each.parts), "user", "s", (0, each.id), 1, {}
-            )
-        )
+        text = turn_text(each.parts)
+        candidates.append(Candidate(f"turn:{each.id}", "session:s", text, "user", "s", (0, each.id), 1, {}))
     found = truth.sessions.slice_around(name(names[0]), POLICY)
-    pinned = PinnedSlice(
-        "s", name(names[0]), found.slice_id, found.policy_params_hash, found.export_hash, found.annotators
-    )
-    budget = Budget(1000)
+    pinned = PinnedSlice("s", name(names[0]), found.slice_id, found.export_hash, found.annotators)
     return assemble(
-        "why?", "2026-01-01T00:00:00.000Z", budget, candidates, terms=(), ranker="test/1", filters={}, slices=[pinned]
+        "why?",
+        "2026-01-01T00:00:00.000Z",
+        Budget(1000),
+        candidates,
+        terms=(),
+        ranker="test/1",
+        filters={},
+        slices=lambda _: [pinned],
+        policy=POLICY,
     ).manifest
 
 

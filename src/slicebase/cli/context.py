@@ -91,9 +91,10 @@ def print_context(base: "Slicebase", built: "Context", explain: bool, as_json: b
     text, manifest = built.text, built.manifest
     if as_json:
         fields = msgspec.to_builtins(manifest)
+        pieces = [{"ref": each.ref, "tokens": each.tokens, "parts": dict(each.parts)} for each in built.pieces]
         left_out = [{"ref": each.ref, "reason": each.reason, "score": each.score} for each in built.left_out]
         print_json({"manifest_id": built.id, "recorded": built.recorded, "manifest": fields, "text": text,
-                    "left_out": left_out})  # fmt: skip
+                    "pieces": pieces, "left_out": left_out})  # fmt: skip
     elif explain:
         _print_choice(base, built)
     else:

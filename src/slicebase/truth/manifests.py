@@ -143,9 +143,12 @@ class Manifests:
         """
         if not piece.corpus.startswith("session:"):
             return owner(name), piece.text_hash
-        turn = piece.ref.removeprefix("turn:")  # of a record that somebody has changed, anything
-        stored = self._turns.find([turn]) if is_uuid(turn) else {}
-        return piece.corpus, next((each.record.content_hash for each in stored.values()), "")
+        turn = piece.ref.removeprefix("turn:")  # in a record that somebody has changed, anything
+        content_hash = ""
+        with suppress(SlicebaseError):  # the record of the turn cannot be read
+            stored = self._turns.find([turn]) if is_uuid(turn) else {}
+            content_hash = next((each.record.content_hash for each in stored.values()), "")
+        return piece.corpus, content_hash
 
     def _stored(self, name: str, piece: PinnedPiece) -> StoredText | None:
         return self._texts.get(*self._source(name, piece))

@@ -227,6 +227,7 @@ def render_lost(
             **({"prompt": prompt} if prompt else {}),
         },
         groups=[row.heading for row in TABLE.values()],
+        shown=truth.shown,
     )
 
 

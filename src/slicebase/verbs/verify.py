@@ -309,7 +309,8 @@ class _Verification:
     def _rendering(self, name: str, manifest: Manifest, *, is_whole: bool) -> None:
         texts, problems = self._truth.manifests.texts_of(name, manifest)
         for problem in problems:
-            if problem.source not in self._broken_texts:
+            session = problem.source[0].removeprefix("session:")
+            if problem.source not in self._broken_texts and session not in self._broken_sessions:
                 self._report(problem.status, "piece", f"{name} {problem.ref}", problem.expected, problem.found)
         if not problems and is_whole:
             for problem in replayed(name, manifest, texts, problems).problems:
