@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.context.rendered import pieces_in
 from tests.cli.conftest import Tt
+from tests.context.rendered import pieces_in
 from tests.paths import PROJECT
 
 SAMPLE = PROJECT / "src" / "slicebase" / "samples" / "claude-code-session.jsonl"
@@ -156,11 +156,21 @@ def test_a_context_is_fenced_labelled_and_within_its_budget(imported: Tt) -> Non
     assert [piece.shown for piece in pieces_in(result["text"])] == [piece["shown"] for piece in manifest["pieces"]]
     for piece in manifest["pieces"]:
         assert imported("recall", piece["shown"], "--json").json["pieces"][0]["ref"] == piece["ref"]
-    for piece, scored in zip(manifest["pieces"], result["pieces"], strict=True):
-        assert (scored["ref"], sum(scored["parts"].values())) == (piece["ref"], piece["score"])
+    scores = {piece["ref"]: sum(piece["parts"].values()) for piece in result["pieces"]}
+    assert scores == {piece["ref"]: piece["score"] for piece in manifest["pieces"]}
+    assert list(scores.values()) == sorted(scores.values(), reverse=True)
     assert {left["reason"] for left in result["left_out"]} == {"tokens"} == manifest["left_out"]["reasons"].keys()
     assert manifest["left_out"]["count"] == len(result["left_out"])
     assert manifest["considered"] == len(manifest["pieces"]) + len(result["left_out"])
+
+
+def test_the_status_of_a_workspace_says_what_contexts_take(imported: Tt) -> None:
+    assert "contexts" not in imported("status").out
+    built = imported("context", QUESTION, "--tokens", 900, "--json").json
+    found = imported("status", "--json").json
+    assert (found["contexts"], 500 < found["context_bytes"] < 4000) == (1, True)
+    assert "1 context recorded, " in imported("status").out
+    assert imported("replay", built["manifest_id"], "--json").json["identical"]
 
 
 def test_a_context_that_is_not_recorded_leaves_no_manifest(imported: Tt) -> None:

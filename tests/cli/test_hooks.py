@@ -15,8 +15,8 @@ from slicebase.cli import hooks
 from slicebase.core.hashing import tokens
 from slicebase.history.notes import Compacted
 from slicebase.workspace.settings import Settings
-from tests.context.rendered import pieces_in
 from tests.cli.conftest import Tt
+from tests.context.rendered import pieces_in
 from tests.context.transcripts import Transcript
 from tests.paths import PROJECT, SHARED
 

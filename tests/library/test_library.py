@@ -539,7 +539,8 @@ def piece_of(file_id: str, text: bytes) -> PinnedPiece:
 def manifest_of(*pieces: PinnedPiece) -> Manifest:
     return Manifest(
         question="q", as_of="2026-01-01T12:00:00.000Z", budget=Budget(100), tokens_used=1, pieces=pieces, considered=1,
-        left_out=left_out(()), filters={}, policy_params_hash=None, slices=(), ranker="r/1", tokenizer="bytes/3", renderer="markdown/2",
+        left_out=left_out(()), filters={}, policy_params_hash=None, slices=(),
+        ranker="r/1", tokenizer="bytes/3", renderer="markdown/2",
         rendered_hash=digest(b""),
     )  # fmt: skip
 

@@ -9,10 +9,10 @@ import pytest
 
 from slicebase.context.assemble import Candidate, assemble
 from slicebase.context.manifest import Budget, Manifest, PinnedSlice, manifest_id
-from slicebase.core.hashing import digest, digest_of, raw_digest
+from slicebase.core.hashing import digest, raw_digest
 from slicebase.errors import Exit
 from slicebase.graph.policy import DEFAULT, SlicePolicyV1
-from slicebase.graph.turn import Edge, content, turn_text
+from slicebase.graph.turn import Edge, turn_text
 from slicebase.runs.evidence import Chunk, cite
 from slicebase.runs.records import RunStarted
 from slicebase.truth.acts import PurgedText, PurgeRecord

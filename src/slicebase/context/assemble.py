@@ -7,7 +7,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from math import inf
-from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from slicebase.context.manifest import (
@@ -141,8 +140,8 @@ class Context(NamedTuple):
     text: str
     manifest: Manifest
     texts: dict[str, str]  # of the pieces, by their hashes
+    parts: Mapping[tuple[str, int], Mapping[str, int]]  # of the scores, by reference and place, the best first
     left_out: tuple[LeftOut, ...] = ()  # every candidate that is not in it; the manifest keeps the best few
-    parts: Mapping[tuple[str, int], Mapping[str, int]] = MappingProxyType({})  # of scores, by reference and place
     policy: SlicePolicyV1 | None = None  # of its context slices
     recorded: bool = False  # whether the manifest is stored, so that the context can be replayed
     acts: int = 0  # how many acts the database had when it was built: a later purge may have taken something of it
@@ -154,12 +153,14 @@ class Context(NamedTuple):
 
     @property
     def pieces(self) -> tuple[Piece, ...]:
-        """The pieces, in the order of the text."""
-        return tuple(map(self._piece, self.manifest.pieces))
+        """The pieces, the best first; its manifest has them in the order of the text."""
+        rank = {place: number for number, place in enumerate(self.parts)}
+        best_first = sorted(self.manifest.pieces, key=lambda piece: rank[piece.ref, piece.span.start])
+        return tuple(map(self._piece, best_first))
 
     def _piece(self, pinned: PinnedPiece) -> Piece:
         text = self.texts[pinned.text_hash]
-        parts = self.parts.get((pinned.ref, pinned.span.start), {})
+        parts = self.parts[pinned.ref, pinned.span.start]
         return Piece(pinned.ref, text, pinned.label, pinned.span, pinned.whole, tokens(text), pinned.score, parts)
 
     @property
@@ -212,7 +213,7 @@ def assemble(
         considered=len(pieces) + len(filling.left_out),
         left_out=left_out(filling.left_out),
         filters=filters,
-        policy_params_hash=policy and policy.params_hash,
+        policy_params_hash=policy.params_hash if policy else None,
         slices=tuple(slices(filling.from_slices) if slices else ()),
         ranker=ranker,
         tokenizer=TOKENIZER,
@@ -220,7 +221,7 @@ def assemble(
         rendered_hash=digest(text.encode()),
     )
     parts = {(piece.ref, piece.span.start): candidate.parts for candidate, piece in filling.chosen}
-    return Context(text, manifest, filling.texts, tuple(filling.left_out), parts, policy)
+    return Context(text, manifest, filling.texts, parts, tuple(filling.left_out), policy)
 
 
 def _filled(filling: "_Filling", candidates: Sequence[Candidate | Unread], least: float) -> "_Filling":

@@ -90,6 +90,13 @@ class Manifests:
         """Returns whether there is a manifest with this id."""
         return self._database.connection.execute(_KNOWN, (name,)).fetchone() is not None
 
+    def size(self) -> tuple[int, int]:
+        """Returns how many manifests there are, and how many bytes they and the texts that they keep have."""
+        query = """SELECT (SELECT count(*) FROM manifests), (SELECT coalesce(sum(length(bytes)), 0) FROM texts
+            WHERE owner >= 'manifest:' AND owner < 'manifest;')"""
+        count, size = next(self._database.connection.execute(query))
+        return int(count), int(size)
+
     def newest(self) -> str:
         """Returns the id of the manifest that was recorded last."""
         query = "SELECT manifest FROM manifests ORDER BY recorded DESC, seq DESC LIMIT 1"

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 from math import inf
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from slicebase.context.assemble import Candidate, Context, Unread, assemble
 from slicebase.context.manifest import Budget, PinnedSlice
@@ -19,7 +19,6 @@ from slicebase.errors import SlicebaseError
 from slicebase.graph.best_first import context_slice, select
 from slicebase.graph.policy import SlicePolicyV1
 from slicebase.graph.record import TurnRecord
-from slicebase.graph.select import FrontierTurn as Selected
 from slicebase.graph.turn import Session
 from slicebase.index.entries import EVERY_FILE, Filters
 from slicebase.index.narrow import EVERY_TURN
@@ -32,6 +31,9 @@ from slicebase.verbs.narrow import Narrowed, narrowed
 from slicebase.verbs.parts import Parts
 from slicebase.verbs.record import built
 from slicebase.workspace.workspace import StrPath
+
+if TYPE_CHECKING:
+    from slicebase.graph.select import FrontierTurn
 
 _NEARLY: Final = 0.85  # of the best score: beside the narrative of a run, what is worse is mostly not used
 NOT_NARROWED: Final = Narrowed(EVERY_TURN, EVERY_FILE)
@@ -174,7 +176,7 @@ class _Slices:
     def __init__(self, truth: Truth, anchors: Sequence[Ranked], policy: SlicePolicyV1) -> None:
         self._policy = policy
         self._graphs = [truth.sessions.around(anchor.turn, policy.max_radius) for anchor in anchors]
-        self.selections: list[tuple[Ranked, Sequence[Selected]]] = [
+        self.selections: list[tuple[Ranked, Sequence[FrontierTurn]]] = [
             (anchor, select(graph, anchor.turn, policy)) for anchor, graph in zip(anchors, self._graphs, strict=True)
         ]
 

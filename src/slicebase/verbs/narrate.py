@@ -5,7 +5,7 @@ from typing import Final
 
 from slicebase.context.assemble import Candidate, Context
 from slicebase.context.render import Sheet
-from slicebase.core.hashing import BYTES_PER_TOKEN, digest, tokens
+from slicebase.core.hashing import BYTES_PER_TOKEN, tokens
 from slicebase.core.refs import as_words
 from slicebase.core.times import to_text
 from slicebase.errors import SlicebaseError

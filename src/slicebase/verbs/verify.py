@@ -333,7 +333,7 @@ class _Verification:
             if pinned.session in self._broken_sessions or manifest.policy_params_hash in self._broken_policies:
                 continue
             try:
-                policy = self._truth.policies.find(manifest.policy_params_hash)
+                policy = self._truth.policies.find(manifest.policy_params_hash or "")
                 found = self._truth.sessions.slice_around(pinned.anchor_turn_id, policy)
             except SlicebaseError as error:
                 self._report("UNVERIFIABLE", "slice", place, pinned.export_hash, error.message)
