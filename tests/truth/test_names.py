@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from slicebase.base import Slicebase
 from slicebase.core.refs import Ref
@@ -95,7 +96,7 @@ def test_to_look_for_an_id_creates_no_database(tmp_path: Path) -> None:
 
 
 def test_a_turn_is_shown_by_its_short_id_unless_something_else_begins_so(truth: Truth) -> None:
-    one, other = (turn("a")._replace(id=f"0a0a0a0a-000{last}-4000-8000-000000000000") for last in "12")
+    one, other = (replace(turn("a"), id=f"0a0a0a0a-000{last}-4000-8000-000000000000") for last in "12")
     alone = turn("alone")
     store(truth, [one, alone])
     assert [truth.shown(f"turn:{each.id}") for each in (one, alone)] == ["0a0a0a0a", alone.id[:8]]
