@@ -149,6 +149,36 @@ def test_files_have_their_last_state(transcript: Transcript) -> None:
     ]
 
 
+def test_files_are_also_those_that_commands_and_subagents_write(transcript: Transcript) -> None:
+    transcript.user("Work on them.")
+    transcript.call("Read", {"file_path": "/w/a.py"}, "1")
+    transcript.run("cd /w && sed -i s/1/2/ a.py && make > /tmp/log.txt", "")
+    started = transcript.call("Task", {"prompt": "Work on b.py."}, "Done.")
+    agent = Transcript()
+    agent.call("Read", {"file_path": "/w/c.py"}, "1")
+    written = agent.call("Edit", {"file_path": "/w/b.py", "old_string": "x", "new_string": "y"}, "ok")
+    agent.call("Edit", {"file_path": "/w/bad.py", "old_string": "x", "new_string": "y"}, "no such file", error=True)
+    transcript.run("mv /w/new.txt /w/a.py", "")
+    found = handover(transcript.turns, {started.id: agent.turns})
+    assert of(found, "file") == ["/w/a.py (changed 2 times)", "/w/b.py (changed, last by a subagent)"]
+    assert [claim.turns for claim in found.claims if "subagent" in claim.statement] == [(started.id, written.id)]
+
+
+def test_a_script_that_is_gone_is_no_command_that_worked(transcript: Transcript) -> None:
+    transcript.user("Reproduce it.")
+    transcript.call("Write", {"file_path": "/w/repro.py", "content": "x"}, "ok")
+    transcript.run("python repro.py", "ok")
+    transcript.run("make lint", "ok")
+    transcript.run("rm repro.py", "")
+    assert of(handover(transcript.turns), "command") == ["make lint"]
+
+
+def test_what_the_user_was_asked_is_no_task_of_the_agent(transcript: Transcript) -> None:
+    transcript.user("Why is it slow?")
+    transcript.say("The parser reads each file twice.\n\nShould I read each file once?")
+    assert asked(handover(transcript.turns)) == ["asked: Should I read each file once?"]
+
+
 def test_commands_that_failed_last_are_none_that_worked(transcript: Transcript) -> None:
     transcript.user("Test it.")
     transcript.run("pytest", "2 failed", error=True)

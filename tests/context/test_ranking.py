@@ -8,8 +8,9 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slicebase.context.question import Question, When
+from slicebase.context.question import Question
 from slicebase.context.ranking import PARTS, Figures, Matches, Ranked, TurnFigures, rank
+from slicebase.context.when import When
 
 NOTHING_DATED = Question((), ())
 

@@ -32,7 +32,7 @@ SPREAD_STEPS: Final = 4
 _SESSION = 10
 # The other parts are multiples of the worth of a word that only one turn has.
 _LABEL = 1 / 2
-_DATE = {"day": 3 / 2, "month": 3 / 4, "year": 1 / 4}
+_DATE = {"day": 3 / 2, "week": 1, "month": 3 / 4, "year": 1 / 4}
 _SUBSTANCE = 1 / 3
 _OPENING = 1 / 6
 _SUBSTANTIAL = 50  # the size at which a turn gets half of the possible worth for substance

@@ -17,8 +17,8 @@ from slicebase.context.identifiers import in_any_case
 from slicebase.context.question import Question
 from slicebase.context.ranking import SPREAD_STEPS, Figures, Matches, TurnFigures, rarity
 from slicebase.core.times import to_text
-from slicebase.index.narrow import EVERY_TURN, TurnFilters, conditions
-from slicebase.index.nearby import nearest
+from slicebase.index.narrow import EVERY_TURN, TurnFilters, conditions, up_to
+from slicebase.index.nearby import nearest, turns_with
 from slicebase.index.schema import Tokenizer
 
 _MOST_WORDS = 24
@@ -55,15 +55,17 @@ class _Source(NamedTuple):
 
 def read_figures(connection: apsw.Connection, question: Question, wanted: TurnFilters = EVERY_TURN) -> Figures:
     """Returns the figures of the index for a question. Only turns that pass the filters are ranked."""
-    indexed, size = connection.execute("SELECT turns, size FROM state").get
+    indexed, size = _counted(connection, wanted.as_of)
     if not indexed:
         return Figures(indexed=0, mean_size=1, years=(1970, 1970), matches=(), turns={}, links=())
-    years = _years(connection)
-    words = sorted(_known_words(connection, question))[:_MOST_WORDS]
+    years = _years(connection, wanted.as_of)
+    words = sorted(_known_words(connection, question, wanted.as_of))[:_MOST_WORDS]
     sources = [_Source(word.turns, word.having, word.term) for word in words]
     if spans := [span for when in question.dates for span in when.spans(*years)]:
-        sources.append(_dated(connection, json.dumps(spans)))
-    allowed, scope = _passing(connection, wanted), _passing(connection, wanted.scope)
+        sources.append(_dated(connection, json.dumps(spans), wanted.as_of))
+    existing = _passing(connection, wanted.existing)
+    scope = existing if wanted.scope == wanted.existing else _passing(connection, wanted.scope)
+    allowed = scope if wanted == wanted.scope else _passing(connection, wanted)
     found = _within(_look_up(connection, sources), scope)
     if sources and not found:  # even the rarest word is too common
         starts = _newest(connection, *min(sources)[1:], _MOST_FOLLOWED, allowed)
@@ -71,16 +73,25 @@ def read_figures(connection: apsw.Connection, question: Question, wanted: TurnFi
         starts = _starts(connection, found, indexed)
         if wanted.filters:  # the best turns may all be left out by the filters
             starts |= _starts(connection, _within(found, allowed), indexed)
-    reached, links = _reach(connection, starts)
+    reached, links = _reach(connection, starts, existing)
     return Figures(
         indexed=indexed,
         mean_size=max(1, size) / indexed,
         years=years,
         matches=tuple(_matches(connection, words, found, reached)),
-        turns=_turns(connection, reached),
+        turns=_turns(connection, reached, existing),
         links=links,
         allowed=allowed,
     )
+
+
+def _counted(connection: apsw.Connection, as_of: int | None) -> tuple[int, int]:
+    """Returns how many turns there are, and their size; of those up to a time, if one is given."""
+    sql = "SELECT turns, size FROM state"
+    if as_of is not None:
+        sql = f"SELECT count(*), coalesce(sum(size), 0) FROM turn WHERE {up_to(as_of)}"
+    turns, size = connection.execute(sql).get
+    return turns, size
 
 
 def _passing(connection: apsw.Connection, wanted: TurnFilters) -> frozenset[int] | None:
@@ -97,27 +108,28 @@ def _within(found: "_Found", scope: frozenset[int] | None) -> "_Found":
     return {key: Counter({turn: count for turn, count in each.items() if turn in scope}) for key, each in found.items()}
 
 
-def _years(connection: apsw.Connection) -> tuple[int, int]:
+def _years(connection: apsw.Connection, as_of: int | None) -> tuple[int, int]:
     """Returns the first and the last year of the turns, at most `_MOST_YEARS` years."""
-    first, last = connection.execute("SELECT (SELECT min(time) FROM turn), (SELECT max(time) FROM turn)").get
+    turns = f"FROM turn WHERE {up_to(as_of)}"
+    first, last = connection.execute(f"SELECT (SELECT min(time) {turns}), (SELECT max(time) {turns})").get
     first_year, last_year = int(to_text(first)[:4]), int(to_text(last)[:4])
     return max(first_year, last_year - _MOST_YEARS + 1), last_year
 
 
-def _known_words(connection: apsw.Connection, question: Question) -> Iterator[_KnownTerm]:
+def _known_words(connection: apsw.Connection, question: Question, as_of: int | None) -> Iterator[_KnownTerm]:
     """Yields each word and identifier of the question as the index knows it, without those that it does not know."""
     seen, reader = set[str](), Tokenizer(connection)
     for word in question.words:
-        turns = connection.execute("SELECT doc FROM vocabulary WHERE term = ?", (word.stem,)).get
-        if not turns and (near := nearest(connection, reader, word)):
+        turns = turns_with(connection, word.stem, as_of)
+        if not turns and (near := nearest(connection, reader, word, as_of)):
             yield from _once(seen, _KnownTerm(near.turns, near.term, word.stem))
         elif turns:
             yield from _once(seen, _KnownTerm(turns, word.stem, word.stem))
         for form in word.also:
-            if turns := connection.execute("SELECT doc FROM vocabulary WHERE term = ?", (form,)).get:
+            if turns := turns_with(connection, form, as_of):
                 yield from _once(seen, _KnownTerm(turns, form, word.stem))
     for name in (form for each in question.names for form in in_any_case(each)):
-        if turns := connection.execute("SELECT doc FROM known_names WHERE term = ?", (name,)).get:
+        if turns := turns_with(connection, name, as_of, names=True):
             yield _KnownTerm(turns, name, name, _HAVING_NAME)
 
 
@@ -127,8 +139,9 @@ def _once(seen: set[str], known: _KnownTerm) -> Iterator[_KnownTerm]:
         yield known
 
 
-def _dated(connection: apsw.Connection, spans: str) -> _Source:
-    count = connection.execute(f"SELECT count(*) FROM turn WHERE number IN ({_IN_SPANS})", (spans,)).get
+def _dated(connection: apsw.Connection, spans: str, as_of: int | None) -> _Source:
+    sql = f"SELECT count(*) FROM turn WHERE number IN ({_IN_SPANS}) AND {up_to(as_of)}"
+    count = connection.execute(sql, (spans,)).get
     return _Source(count, _IN_SPANS, spans)
 
 
@@ -173,7 +186,9 @@ def _newest(
     return {number for (number,) in connection.execute(sql, values)}
 
 
-def _reach(connection: apsw.Connection, starts: set[int]) -> tuple[set[int], set[tuple[int, int]]]:
+def _reach(
+    connection: apsw.Connection, starts: set[int], existing: frozenset[int] | None
+) -> tuple[set[int], set[tuple[int, int]]]:
     """Returns the turns within reach of these, up and down the replies, and the links between them.
 
     It stops before a layer with which there would be too many.
@@ -187,6 +202,8 @@ def _reach(connection: apsw.Connection, starts: set[int]) -> tuple[set[int], set
                 f"SELECT parent, child FROM link WHERE {here} IN (SELECT value FROM json_each(?)) LIMIT ?",
                 (json.dumps(list(layer)), _MOST_REACHED + 1),
             ).fetchall()
+            if existing is not None:
+                found = [link for link in found if existing.issuperset(link)]
             layer = {link[there] for link in found} - seen
             if len(found) > _MOST_REACHED or len(reached | layer) > _MOST_REACHED:
                 break
@@ -211,10 +228,18 @@ def _matches(
         yield Matches(stem, term, turns, counts)
 
 
-def _turns(connection: apsw.Connection, reached: Collection[int]) -> dict[int, TurnFigures]:
+def _turns(
+    connection: apsw.Connection, reached: Collection[int], existing: frozenset[int] | None
+) -> dict[int, TurnFigures]:
+    among = json.dumps(list(reached))
     rows: Any = connection.execute(
         "SELECT number, id, session, time, size, label, NOT EXISTS (SELECT 1 FROM link WHERE child = number)"
         " FROM turn WHERE number IN (SELECT value FROM json_each(?))",
-        (json.dumps(list(reached)),),
+        (among,),
     )
-    return {row[0]: TurnFigures._make(row) for row in rows}
+    turns = {row[0]: TurnFigures._make(row) for row in rows}
+    if existing is not None:  # a turn whose parents do not exist opens its conversation
+        links = "SELECT child, parent FROM link WHERE child IN (SELECT value FROM json_each(?))"
+        replies = {child for child, parent in connection.execute(links, (among,)) if parent in existing}
+        turns = {number: turn._replace(opens=int(number not in replies)) for number, turn in turns.items()}
+    return turns

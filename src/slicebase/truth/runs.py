@@ -1,12 +1,12 @@
 """Runs: the functions that write and read them. Each reads, calls the pure functions, and writes in one transaction."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
-from functools import partial
+from functools import lru_cache, partial
 from itertools import takewhile
 from types import MappingProxyType
 
 from slicebase.core.hashing import digest
-from slicebase.core.times import to_text
+from slicebase.core.times import from_text, to_text
 from slicebase.errors import SlicebaseError
 from slicebase.runs.checks import Inputs, QuoteCondition
 from slicebase.runs.event import ChainLink, Event, EventDraft
@@ -29,6 +29,7 @@ from slicebase.truth.snapshots import Snapshots, StoredSnapshot
 
 NO_BLOBS: Mapping[str, bytes] = MappingProxyType({})
 _LONGEST_COMPARED = 256 * 1024  # bytes of an outcome outside its event in which times and the like are no difference
+_MOST_KEPT = 4096  # conditions of quotes during a compaction
 
 
 class StoredRuns:
@@ -225,9 +226,14 @@ class StoredRuns:
         except SlicebaseError as error:
             return RunEntry(tally, None, "purged" if error.code == "purged" else error.message)
 
-    def latest(self, run_id: str) -> StoredSnapshot | None:
-        """Returns the last snapshot of a run that passed, or None."""
-        return self._previous(self.log.tally(run_id))
+    def latest(self, run_id: str, last: int | None = None) -> StoredSnapshot | None:
+        """Returns the last snapshot of a run that passed, up to a time, or None."""
+        found = self._previous(self.log.tally(run_id))
+        if last is None or found is None or _is_until(last, found):
+            return found
+        passed = [record.sequence for record in self.snapshots.records(run_id) if record.status == "PASS"]
+        earlier = (self.snapshots.get(run_id, sequence) for sequence in reversed(passed))
+        return next(filter(partial(_is_until, last), earlier), None)
 
     def snapshot(self, run_id: str, sequence: int | None = None) -> dict[str, Json]:
         """Returns a snapshot by its id, or by its run and number (by default, the last that passed)."""
@@ -260,7 +266,7 @@ class StoredRuns:
             events=tuple(stored.event for stored in self.log.events(tally.run_id, after=tally.compacted)),
             evidence=self.ledger.readable,
             manifests=self.manifests,
-            condition=self._condition,
+            condition=lru_cache(_MOST_KEPT)(self._condition),  # many claims may cite one text
             parts=previous.parts if previous else None,
             bound_before=partial(self.bound_steps, tally.run_id, tally.compacted),
         )
@@ -314,6 +320,10 @@ _CONDITIONS: Mapping[str, QuoteCondition] = {
 
 def _is_up_to(last: int, link: ChainLink) -> bool:
     return link.seq <= last
+
+
+def _is_until(last: int, found: StoredSnapshot) -> bool:
+    return from_text(found.snapshot["created_at"]) <= last
 
 
 def _no_snapshot(run_id: str) -> SlicebaseError:

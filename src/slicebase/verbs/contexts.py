@@ -5,6 +5,8 @@ from functools import partial
 from math import inf
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from msgspec.structs import replace
+
 from slicebase.context.assemble import Candidate, Context, Unread, assemble
 from slicebase.context.manifest import Budget, PinnedSlice
 from slicebase.context.match import unwanted, without
@@ -40,13 +42,22 @@ NOT_NARROWED: Final = Narrowed(EVERY_TURN, EVERY_FILE)
 
 
 class Request(NamedTuple):
-    """A request for a context: the question, the budget, the point in time, and the policy for slices."""
+    """A request for a context: the question, the budget, the point in time, and the policy for slices.
+
+    With `is_past`, nothing is taken that is later than the point in time, or has no date (ruling 52).
+    """
 
     question: str
     tokens: int
     turns: int | None
     as_of: int
     policy: SlicePolicyV1
+    is_past: bool = False
+
+    @property
+    def last(self) -> int | None:
+        """The time after which nothing is taken; None if there is none."""
+        return self.as_of if self.is_past else None
 
 
 def context(
@@ -64,7 +75,7 @@ def context(
     """Builds a context for a question and records its manifest; `Slicebase.context` describes the options."""
     moment = parts.surroundings.now() if as_of is None else milliseconds(as_of)
     asked = parts.surroundings.redaction.text(question)  # the manifest keeps it
-    request = Request(asked, tokens, turns, moment, Graph(parts).policy(policy or "focused"))
+    request = Request(asked, tokens, turns, moment, Graph(parts).policy(policy or "focused"), as_of is not None)
     if run is None:
         return built(parts, lambda: context_for(parts, request), record=record)
     from slicebase.verbs.narrate import bind, check_step, first_pieces  # imported here for a fast start
@@ -72,7 +83,11 @@ def context(
     if record and not parts.truth.database.read_only:
         check_step(parts, run, step)
     first = heading(asked, to_text(moment))
-    made = built(parts, lambda: context_for(parts, request, first_pieces(parts, run, tokens, first)), record=record)
+    made = built(
+        parts,
+        lambda: context_for(parts, request, first_pieces(parts, run, tokens, first, request.last)),
+        record=record,
+    )
     if made.recorded:
         bind(parts, run, made, step)
     return made
@@ -100,23 +115,26 @@ def build_context(
     """
     query = read(request.question)
     _check(request, query)
-    turns = wanted.turns
-    ranked = [] if turns is None else ranked_turns(truth, index, query.words, CONSIDERED, turns)
-    slices = _Slices(truth, ranked[:ANCHORS], request.policy)
+    turns = None if wanted.turns is None else wanted.turns._replace(as_of=request.last)
+    ranked = [] if turns is None else ranked_turns(truth, index, query.words, CONSIDERED, request.as_of, turns)
+    slices = _Slices(truth, ranked[:ANCHORS], request)
     merged = merge(ranked, slices.selections)
     if turns:
         passing = ask_turns(index, truth, lambda: index.passing([each.turn for each in merged], turns))
         merged = [each for each in merged if each.turn in passing]
-    read_turn = _Turns(truth, query).candidate
+    read_turn = _Turns(truth, index, query, request.last).candidate
     candidates: list[Candidate | Unread] = [
         Unread(f"turn:{each.turn}", each.score, partial(read_turn, each)) for each in merged
     ]
     if chunks is not None and wanted.files is not None:
-        count = ask_turns(index, truth, lambda: len(index))
+        count = ask_turns(index, truth, lambda: index.count(request.last))
         candidates += _chunk_candidates(chunks, request, count, query, wanted.files)
     filters: dict[str, Any] = {"rows": "active", "archived": False} if chunks is not None else {}
     if query.narrows:
         filters["query"] = [*map(str, query.filters), *(f"-{term.text}" for term in query.excluded)]
+    if request.is_past:
+        filters["last"] = to_text(request.as_of)
+        filters["undated"] = 0 if turns is None else ask_turns(index, truth, lambda: index.undated(turns))
     return assemble(
         request.question,
         to_text(request.as_of),
@@ -135,7 +153,7 @@ def build_context(
 def _chunk_candidates(
     chunks: LibraryChunks, request: Request, turns: int, query: Query, files: Filters
 ) -> list[Candidate]:
-    found = chunks.ranked(query.words, CHUNKS, request.as_of, files, without(query))
+    found = chunks.ranked(query.words, CHUNKS, request.as_of, files, without(query), request.last)
     scaled = rescaled(found, len(chunks), turns or len(chunks))
     read = (candidate for each in scaled if (candidate := chunks.candidate(each, request.as_of)))
     excluded = unwanted(query)
@@ -173,9 +191,9 @@ def _check_budget(what: str, number: int, least: int) -> None:
 class _Slices:
     """The context slices around the best turns."""
 
-    def __init__(self, truth: Truth, anchors: Sequence[Ranked], policy: SlicePolicyV1) -> None:
-        self._policy = policy
-        self._graphs = [truth.sessions.around(anchor.turn, policy.max_radius) for anchor in anchors]
+    def __init__(self, truth: Truth, anchors: Sequence[Ranked], request: Request) -> None:
+        self._policy = policy = request.policy
+        self._graphs = [truth.sessions.around(anchor.turn, policy.max_radius, request.last) for anchor in anchors]
         self.selections: list[tuple[Ranked, Sequence[FrontierTurn]]] = [
             (anchor, select(graph, anchor.turn, policy)) for anchor, graph in zip(anchors, self._graphs, strict=True)
         ]
@@ -191,8 +209,10 @@ class _Slices:
 class _Turns:
     """Reads the texts of turns when they are asked for."""
 
-    def __init__(self, truth: Truth, query: Query) -> None:
+    def __init__(self, truth: Truth, index: TurnIndex, query: Query, last: int | None) -> None:
         self._truth = truth
+        self._index = index
+        self._last = last
         self._excluded = unwanted(query)
         self._sessions: dict[str, Session] = {}
 
@@ -203,8 +223,15 @@ class _Turns:
         if text is None or any(term.is_in(text) for term in self._excluded):
             return None
         if record.session not in self._sessions:
-            self._sessions[record.session] = self._truth.turns.session(record.session)
+            self._sessions[record.session] = self._session(record.session)
         return turn_candidate(record, self._sessions[record.session], text, found)
+
+    def _session(self, name: str) -> Session:
+        """Returns a session; without its title if it went on later, since the title may tell of that."""
+        session, last = self._truth.turns.session(name), self._last
+        if last is None or not ask_turns(self._index, self._truth, lambda: self._index.unfinished([name], last)):
+            return session
+        return replace(session, title=None)
 
 
 def turn_candidate(record: TurnRecord, session: Session, text: str, found: Ranked) -> Candidate:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from textwrap import shorten
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from slicebase.context.assemble import Candidate, Context, assemble
 from slicebase.context.forms import for_index
@@ -25,12 +25,12 @@ from slicebase.context.rediscovery import LookupKind, Repeated, naming, repeated
 from slicebase.context.render import heading
 from slicebase.core.hashing import lone_surrogate
 from slicebase.core.refs import as_words
-from slicebase.core.times import Moment, from_text, milliseconds, to_text
+from slicebase.core.times import LAST_UNDATED, Moment, from_text, is_up_to, milliseconds, to_text
 from slicebase.errors import SlicebaseError
 from slicebase.graph.contents import readable_text
 from slicebase.graph.record import TurnRecord
 from slicebase.graph.turn import Turn
-from slicebase.history.compactions import compacted_sessions, compactions
+from slicebase.history.compactions import CompactedSession, compacted_sessions, compactions
 from slicebase.history.imports import ImportProgress
 from slicebase.index.narrow import TurnFilters
 from slicebase.index.turns import TurnIndex
@@ -96,7 +96,11 @@ def lost(parts: Parts, session: str | None = None, *, prompt: str | None = None)
     if not removed:
         return Losses(name, [])
     judged = judge(removed, since)
-    wanted = [] if asked is None else _for_prompt(parts.truth, parts.turn_index, asked, removed, judged)
+    wanted = (
+        []
+        if asked is None
+        else _for_prompt(parts.truth, parts.turn_index, asked, parts.surroundings.now(), removed, judged)
+    )
     return Losses(name, judged.losses, judged.items, wanted)
 
 
@@ -163,11 +167,34 @@ def lost_context(
         name = _session(parts, session)
         if name is None:
             raise SlicebaseError("no-session", "no stored session was compacted", hint="`lost` returns an empty result")
-        removed, since = compactions(parts.truth, name)
-        judged = judge(removed, since)
-        return render_lost(parts.truth, parts.turn_index, name, removed, judged, tokens, moment, asked)
+        found, filters = compactions(parts.truth, name), dict[str, Any]()
+        if as_of is not None:
+            found, filters["undated"] = _until(moment, found)
+            filters["last"] = to_text(moment)
+        judged = judge(found.compactions, found.since)
+        return render_lost(
+            parts.truth, parts.turn_index, name, found.compactions, judged, tokens, moment, asked, filters
+        )
 
     return built(parts, build, record=record)
+
+
+def _until(last: int, found: CompactedSession) -> tuple[CompactedSession, int]:
+    """Returns the compactions up to a time without turns that are later or undated, and how many are undated."""
+    following = [*(each.before for each in found.compactions[1:]), found.since]
+    known = [
+        (each, after)
+        for each, after in zip(found.compactions, following[: len(found.compactions)], strict=True)
+        if is_up_to(each.summary[-1].time, last)
+    ]
+    removed = [CompactedTurns(tuple(_dated(last, each.before)), each.summary) for each, _ in known]
+    turns = {turn.id: turn for each, after in known for turn in (*each.before, *after)}
+    undated = sum(0 <= turn.time <= LAST_UNDATED for turn in turns.values())
+    return CompactedSession(removed, _dated(last, known[-1][1]) if known else []), undated
+
+
+def _dated(last: int, turns: Iterable[Turn]) -> list[Turn]:
+    return [turn for turn in turns if is_up_to(turn.time, last)]
 
 
 def _checked(prompt: str) -> str:
@@ -197,6 +224,7 @@ def render_lost(
     tokens: int,
     as_of: int,
     prompt: str | None,
+    filters: dict[str, Any] | None = None,
 ) -> Context:
     """Builds a context of lost items, the most needed first, under the heading of their kind."""
     question = f"what was lost when session:{session} was compacted"
@@ -204,7 +232,7 @@ def render_lost(
         question += f", for: {shorten(prompt, _HEADING, placeholder=' …')}"
     check_tokens(tokens, heading(question, to_text(as_of)))
     if prompt and removed:
-        wanted = _for_prompt(truth, index, prompt, removed, judged)
+        wanted = _for_prompt(truth, index, prompt, as_of, removed, judged)
     else:
         wanted = in_order(judged.items[: max(_MOST, tokens // _LEAST_TOKENS)])
     looked_at = _last_looked_at(removed[-1]) if removed else []
@@ -225,6 +253,7 @@ def render_lost(
             "session": session,
             "compactions": [loss.summary.id for loss in judged.losses],
             **({"prompt": prompt} if prompt else {}),
+            **(filters or {}),
         },
         groups=[row.heading for row in TABLE.values()],
         shown=truth.shown,
@@ -245,14 +274,14 @@ def _last_looked_at(removed: CompactedTurns) -> list[LostPassage]:
 
 
 def _for_prompt(
-    truth: Truth, index: TurnIndex, prompt: str, removed: Sequence[CompactedTurns], judged: JudgedCompactions
+    truth: Truth, index: TurnIndex, prompt: str, now: int, removed: Sequence[CompactedTurns], judged: JudgedCompactions
 ) -> list[LostPassage]:
     turns = {turn.id: turn for each in removed for turn in each.before}
     sessions = sorted({turn.session for turn in turns.values()})
     wanted = TurnFilters(sessions=sessions)
 
     def asked() -> AskedTurns:
-        question = analyse(prompt, index.words(prompt))
+        question = analyse(prompt, index.words(prompt), now)
         figures = index.figures(question, wanted)
         scores = {each.turn: each.score for each in rank(question, figures, CONSIDERED) if each.turn in turns}
         return AskedTurns(scores, _worth_of_words(index, question, figures))
