@@ -55,7 +55,7 @@ def context(
 ) -> int:
     """Build a cited context for a question, and record its manifest.
 
-    The context is Markdown for a model. Each piece is fenced and has its source, date and reference. A question may
+    The context is Markdown for a model. Pieces are fenced, with their sources, dates and short ids. A question may
     have -word and the filters of `tt search`. Exit status 1 if nothing was found, or if the compared contexts differ.
     """
     question = as_query(words) if words else None
