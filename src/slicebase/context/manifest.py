@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, NamedTuple
 import msgspec
 from msgspec import Struct
 
-from slicebase.context.render import BETWEEN, RENDERER, label_after, render
+from slicebase.context.render import PART_BREAK, RENDERER, label_after, render
 from slicebase.core.hashing import canonical, digest, digest_of, id_from
 from slicebase.core.ids import is_uuid
 from slicebase.core.short_ids import SHORTEST_ID
@@ -215,7 +215,7 @@ def _packed(pieces: Iterable[PinnedPiece]) -> Iterator[_StoredGroup]:
                     text_hash=piece.text_hash.removeprefix(_SHA256),
                     place=piece.length if piece.whole else (piece.span.start, piece.span.end, piece.length),
                     score=piece.score,
-                    shared=(before if is_same else piece.label).count(BETWEEN) - label.count(BETWEEN) + is_same,
+                    shared=(before if is_same else piece.label).count(PART_BREAK) - label.count(PART_BREAK) + is_same,
                     label=label,
                 )
             )
@@ -231,7 +231,7 @@ def _unpacked(groups: Iterable[_StoredGroup]) -> Iterator[PinnedPiece]:
             ref = _TURN + name if is_uuid(name) else name
             start, end, length = (0, stored.place, stored.place) if isinstance(stored.place, int) else stored.place
             own = [stored.label] if stored.label or not stored.shared else []
-            before = BETWEEN.join([*before.split(BETWEEN)[: stored.shared], *own])
+            before = PART_BREAK.join([*before.split(PART_BREAK)[: stored.shared], *own])
             yield PinnedPiece(
                 ref=ref,
                 shown=shown or usually_shown(ref),

@@ -22,10 +22,10 @@ RENDERER: Final = "markdown/2"
 _FENCES: Final = re.compile(r"`{3,}|~{3,}")
 _SIGN: Final = "@"  # of marks
 _SIGNS: Final = re.compile(_SIGN + "+")
-BETWEEN: Final = " · "  # the parts of a label
+PART_BREAK: Final = " · "  # the parts of a label
 
 
-class Shown(Protocol):
+class RenderedPiece(Protocol):
     """A piece as the renderer sees it."""
 
     @property
@@ -38,9 +38,9 @@ class Shown(Protocol):
     def text_hash(self) -> str: ...
 
 
-def render(question: str, as_of: str, pieces: Iterable[Shown], texts: Mapping[str, str]) -> str:
+def render(question: str, as_of: str, pieces: Iterable[RenderedPiece], texts: Mapping[str, str]) -> str:
     """Returns the text of a context. `texts` contains the text of each piece by its hash."""
-    groups: list[list[Shown]] = []
+    groups: list[list[RenderedPiece]] = []
     for piece in pieces:
         if not groups or groups[-1][0].group != piece.group:
             groups.append([])
@@ -57,7 +57,7 @@ def heading(question: str, as_of: str) -> str:
     )
 
 
-def _group(pieces: Sequence[Shown], texts: Mapping[str, str]) -> str:
+def _group(pieces: Sequence[RenderedPiece], texts: Mapping[str, str]) -> str:
     inside = [texts[piece.text_hash] for piece in pieces]
     fence = "`" * max(map(fence_length, inside))
     mark = _SIGN * max(map(mark_length, inside))
@@ -82,9 +82,9 @@ def label_after(before: str, label: str) -> str:
     """Returns what a label says that the label of the piece before it does not: its parts from the first other one."""
     if label == before:
         return ""
-    known, parts = before.split(BETWEEN), label.split(BETWEEN)
+    known, parts = before.split(PART_BREAK), label.split(PART_BREAK)
     same = next((at for at, part in enumerate(parts[:-1]) if at >= len(known) or part != known[at]), len(parts) - 1)
-    return BETWEEN.join(parts[same:]) or label
+    return PART_BREAK.join(parts[same:]) or label
 
 
 def piece_block(label: str, ref: str, text: str) -> str:

@@ -13,7 +13,7 @@ from slicebase.context.match import unwanted, without
 from slicebase.context.query import Query, read
 from slicebase.context.question import analyse
 from slicebase.context.ranking import ANCHORS, CHUNKS, CONSIDERED, RANKER, Ranked, merge, rescaled
-from slicebase.context.render import BETWEEN, heading
+from slicebase.context.render import PART_BREAK, heading
 from slicebase.core.hashing import LARGEST_INTEGER, lone_surrogate, tokens
 from slicebase.core.refs import as_words
 from slicebase.core.times import Moment, from_text, known_time, milliseconds, to_text
@@ -241,7 +241,7 @@ def turn_candidate(record: TurnRecord, session: Session, text: str, found: Ranke
         ref=f"turn:{record.id}",
         corpus=f"session:{record.session}",
         text=text,
-        label=BETWEEN.join((*_when(record.time), as_words(record.role))),
+        label=PART_BREAK.join((*_when(record.time), as_words(record.role))),
         group=f"{title}session:{as_words(record.session)}",
         order=(from_text(record.time), record.id),
         score=found.score,
