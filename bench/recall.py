@@ -150,7 +150,7 @@ def show(name: str, half: Half, answers: dict[str, list[Answer]]) -> None:
     sizes = TOKEN_BUDGETS[: len(first[0].delivered)]
     columns = [*(f"{most} turns" for most in TURN_BUDGETS), "MRR", *(f"{size:,} tokens" for size in sizes)]
     print(f"\n{name}, {half}: {len(first)} questions")
-    print(f"{'':28}" + "".join(f"{each:>{_WIDTH}}" for each in [*columns, *("complete" for _ in sizes)]))
+    print(f"{'':28}" + "".join(f"{each:>{_WIDTH}}" for each in [*columns, *(f"{size:,} whole" for size in sizes)]))
     for method, found in answers.items():
         figures = list(zip(*(each.figures for each in found), strict=True))
         means = [*map(fmean, figures), *(_complete(found, place) for place in range(len(sizes)))]

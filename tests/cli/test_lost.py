@@ -38,10 +38,10 @@ def test_the_counts_of_the_sample(sampled: Tt) -> None:
     assert counts(sampled) == {
         "instruction": (0, 7),
         "decision": (2, 12),
-        "finding": (0, 14),
+        "finding": (0, 15),
         "artefact": (5, 15),
         "task": (2, 4),
-        "error": (0, 4),
+        "error": (0, 2),
         "command": (1, 23),
     }
 

@@ -162,6 +162,7 @@ def test_what_a_command_no_longer_reports_when_it_fails_again_is_made_good() -> 
         ("Bash", {"command": "make"}, "exit code 2", "failed"),
         ("Bash", {"command": "make"}, "", "failed"),
         ("Bash", {"command": "grep x y"}, "", "nothing"),
+        ("Bash", {"command": "git cat-file -t e53647b"}, "fatal: could not get object info", "nothing"),
         ("Read", {"file_path": "/x"}, "File does not exist.", "nothing"),
         ("Edit", {"file_path": "/x"}, "<tool_use_error>File has not been read yet.</tool_use_error>", "nothing"),
         ("Bash", {"command": "make"}, "[Request interrupted by user for tool use]", "refused"),

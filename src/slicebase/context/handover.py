@@ -8,7 +8,7 @@ What is over (done, resolved, revised, rejected …) is neither.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from itertools import islice
 from typing import Final, NamedTuple
 
@@ -88,14 +88,17 @@ def handover(turns: Sequence[Turn], agents: AgentTurns | None = None) -> Handove
         and not (item.kind == "command" and (item.result in calls.broken or _names(item, removed)))
     ]
     answered = _prompt(asked[-1], turns) if asked and waiting is None else ()
-    for kind, words, name, place in (*answered, *_said(said), *calls.refused(), *_files(files)):
+    moved_on = [each.order for each in asked if each.is_answered][-_MOVED_ON:]
+    recent = {turn.id for turn in turns[moved_on[0] if len(moved_on) == _MOVED_ON else 0 :]}
+    for kind, words, name, place in (*answered, *_said(said), *calls.refused(recent), *_files(files)):
         claim_id = f"{kind}-{digest_of([kind, name]).removeprefix('sha256:')[:_ID_DIGITS]}"
         evidence = texts.cite(place)
         if evidence is not None and claim_id not in claims:
             claims[claim_id] = HandoverClaim(
                 claim_id, kind, _cut(words, _STATEMENT), evidence, (place.turn, *place.also)
             )
-    return Handover(list(claims.values()), list(_questions(found, asked, waiting, turns)))
+    still = [item for item in found if item.turn not in calls.reasons]  # these are said with the refusals
+    return Handover(list(claims.values()), list(_questions(still, asked, waiting, turns)))
 
 
 class _Words(NamedTuple):
@@ -118,13 +121,16 @@ def _is_claim(item: TranscriptItem) -> bool:
         return item.state == "standing" and item.result is not None
     if item.kind == "artefact":
         return item.mark != "file"  # files are claims with their state
-    if item.mark != "by the user" and _PROPOSES.match(item.text):
+    if item.mark != "by the user" and _PROPOSES.search(item.text):
         return False
     leads_in = item.origin == "report" and item.text.rstrip("*_` ").endswith(":")
     return item.kind == "decision" or (item.kind == "finding" and item.form != "heading" and not leads_in)
 
 
-_PROPOSES: Final = re.compile(r"\W*let's\b", re.IGNORECASE)  # while it works, an agent says so of its next step
+# While it works, an agent says so of its next step.
+_PROPOSES: Final = re.compile(
+    r"\A\W*let's\b|\blet's (?:use|do)\b[^.]* to (?:see|check|find|look|verify|search|test)\b", re.IGNORECASE
+)
 
 
 def _prompt(last: Exchange, turns: Sequence[Turn]) -> Iterator[_Found]:
@@ -152,12 +158,39 @@ def _said(found: Iterable[TranscriptItem]) -> Iterator[_Found]:
         yield item.kind, item.text, name, _Words(item.turn, item.text, item.start, item.end)
 
 
+class _Refusal(NamedTuple):
+    """A call that the user refused, with the user's words, if there are any, and where these are, or the call is."""
+
+    call: str
+    at: _Words
+    said: str = ""
+
+    @property
+    def statement(self) -> str:
+        """The refusal as a sentence. The words come first: they stay if it is cut."""
+        stop = "" if self.said.endswith((".", "!", "?", "…")) else "."
+        return (
+            f"The user said: {self.said}{stop} Refused: {self.call}" if self.said else f"The user refused {self.call}"
+        )
+
+    def explained(self, words: str, turn: Turn) -> "_Refusal":
+        """Returns the refusal with words of the user in a turn."""
+        at = _words_in(turn, words[:_STEP])._replace(also=(self.at.also or (self.at.turn,)))
+        return self._replace(at=at, said=_cut(" ".join(words.split()), _STEP))
+
+    @property
+    def only_asks(self) -> bool:
+        """Whether the user asked back, and nothing else."""
+        return self.said.endswith("?") and len(list(sentences(self.said))) == 1
+
+
 class _Calls:
     """How the calls of a conversation ended: which the user refused, and what was said of failures that are over."""
 
     def __init__(self, turns: Sequence[Turn]) -> None:
         self.mended: set[str] = set()  # turns right after a failure that was made good
-        self._refused: dict[str, _Found] = {}
+        self.reasons: set[str] = set()  # turns in which the user refused a call with a reason
+        self._refused: dict[str, _Refusal] = {}
         self._failed_at: dict[str, set[str]] = {}  # the turns in which a failure that is open was reported
         self._unexplained: str | None = None  # one of these, for which the user gave no reason yet
         self._open = OpenFailures()
@@ -183,38 +216,38 @@ class _Calls:
         """The turns in which failures that are open were reported."""
         return {turn for turns in self._failed_at.values() for turn in turns}
 
-    def refused(self) -> Iterator[_Found]:
+    def refused(self, recent: Set[str]) -> Iterator[_Found]:
         """Yields the calls that the user refused and that were not made since, the newest first.
 
-        The words of the user are those of the refusal, or what the user said next.
+        The words of the user are those of the refusal, or what the user said next. A question about a call is over
+        when the work has moved on, which it has not in recent turns.
         """
-        yield from reversed(self._refused.values())
+        for key, refusal in reversed(self._refused.items()):
+            if refusal.at.turn in recent or not refusal.only_asks:
+                yield "instruction", refusal.statement, key, refusal.at
 
     def _explained(self, turn: Turn) -> None:
         """Adds what the user says after a refusal."""
         said = (said_by_user(part.text or "").strip() for part in turn.parts if part.type == "text" and not part.hidden)
         words = next(filter(None, said), "")
         if words and self._unexplained in self._refused:
-            self._add_words(self._unexplained, words, turn)
-
-    def _add_words(self, key: str, words: str, turn: Turn) -> None:
-        kind, statement, name, at = self._refused[key]
-        place = _words_in(turn, words[:_STEP])._replace(also=(at.turn,))
-        told = f"{statement}, and said: {_cut(' '.join(words.split()), _STEP)}"
-        self._refused[key] = kind, told, name, place
-        self._unexplained = None
+            self._refused[self._unexplained] = self._refused[self._unexplained].explained(words, turn)
+            self._unexplained = None
 
     def _ended(self, call: Part, caller: Turn, result: Part, turn: Turn) -> list[str]:
         """Notes how a call ended. Returns its failure."""
         found = outcome(call, result)
         key, name = str(sorted(found.needs) or found.call), found.fingerprint
-        self._refused.pop(key, None)
+        before = self._refused.pop(key, None)
         if found.ended == "refused":
-            at = _Words(caller.id, found.where.partition(": ")[2], 0, 0)
-            self._refused[key] = "instruction", f"The user refused {found.where}", key, at
-            self._unexplained = self._unexplained or key  # with one call, all beside it are refused
-            if reason := REASON.search(part_text(result)):
-                self._add_words(key, reason[1].strip(), turn)
+            now = _Refusal(found.where, _Words(caller.id, found.where.partition(": ")[2], 0, 0))
+            reason = REASON.search(part_text(result))
+            if reason:
+                self.reasons.add(turn.id)
+                now = now.explained(reason[1].strip(), turn)
+            else:
+                self._unexplained = self._unexplained or key  # with one call, all beside it are refused
+            self._refused[key] = before if before and before.said and not reason else now
         good = self._open.made_good(found) if found.ended == "ok" else []
         if found.ended == "failed":
             good = self._open.add(name, found)

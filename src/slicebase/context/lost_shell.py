@@ -8,7 +8,9 @@ _TRIVIAL: Final = re.compile(
     r"(?:cd|pushd|popd|export|set|unset|source|echo|printf|sleep|wait|true|false|clear|exit|break|done|fi|for|while|if)\b|\.\s|#"
 )
 # Without a way back: the time is linear.
-_LEADING: Final = re.compile(r"\A(?:(?:do|then|else|!|\(|\{|[A-Za-z_]\w*+=\S*+)\s++)++")
+_LEADING: Final = re.compile(
+    r"""\A(?:(?:do|then|else|!|\(|\{)\s++|[A-Za-z_]\w*+=(?:'[^']*+'|"[^"]*+"|[^\s'"]|['"])*+(?:\s++|\Z))++"""
+)
 _TOKEN: Final = re.compile(
     r"""(?P<quoted>'[^']*'|"(?:\\.|[^"\\])*"|\\.)"""
     r"""|(?P<redirected><<<\s*(?:'[^']*'|"[^"]*"|\S+)|<<-?\s*\S+|(?:\d|&)?>{1,2}\s*(?:&\d|[^\s;|&]+))"""
@@ -20,7 +22,9 @@ _DOCUMENT: Final = re.compile(r"<<(?!<)-?\s*(['\"]?)([A-Za-z_]\w*)\1")
 # Commands that only look around.
 LOOKING: Final = re.compile(
     r"(?:cat|head|tail|less|ls|find|fd|grep|rg|ag|wc|which|stat|file|tree|diff|jq|awk|sed -n|nl|"
-    r"git (?:status|diff|log|show|grep|ls-files|blame|rev-parse|branch))\b"
+    r"ps|pgrep|lsof|du|df|pwd|readlink|realpath|type|command -v|test -\w|sort|cut|"
+    r"git (?:status|diff|log|show|grep|ls-files|ls-tree|ls-remote|blame|rev-parse|rev-list|branch|cat-file|reflog|"
+    r"merge-base|show-ref|for-each-ref|remote|describe|check-ignore))\b"
 )
 
 

@@ -28,7 +28,16 @@ from slicebase.context.lost_shell import (
     simple_commands,
 )
 from slicebase.context.lost_speech import INTERRUPTED, REFUSED, is_client_result, without_reminders
-from slicebase.context.lost_tools import PATHS, READERS, SEARCHERS, argument, command_in, file_changes, tool_name
+from slicebase.context.lost_tools import (
+    PATHS,
+    PLANNERS,
+    READERS,
+    SEARCHERS,
+    argument,
+    command_in,
+    file_changes,
+    tool_name,
+)
 from slicebase.core.hashing import canonical, digest_of
 from slicebase.graph.turn import Part, part_text
 
@@ -110,6 +119,8 @@ def _needs(call: Part, simple: Iterable[str], tests: set[str]) -> Iterator[Inten
             yield from (("command", *aim) for aim in command_aims(one))
     changes = file_changes(call)
     yield from (("file", change.path) for change in changes)
+    if tool_name(call) in PLANNERS:
+        yield "tool", tool_name(call)  # another plan is for the same
     path = argument(call, PATHS)
     if path and not changes and tool_name(call) not in READERS | SEARCHERS:
         yield "tool", tool_name(call), path
@@ -126,8 +137,11 @@ def _written(command: str) -> Iterator[str]:
         yield from _FILE.findall(command)
 
 
+_IN_WORDS: Final = ("plan", "url", "query", "pattern", "prompt")  # arguments that say by themselves what a call is for
+
+
 def _where(call: Part, command: str | None) -> str:
-    said = command or argument(call, PATHS) or canonical(call.arguments).decode()
+    said = command or argument(call, (*PATHS, *_IN_WORDS)) or canonical(call.arguments).decode()
     return _cut(f"{call.name or 'tool'}: {' '.join(said.split())}", _LONGEST)
 
 

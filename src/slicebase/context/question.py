@@ -1,6 +1,7 @@
 """The analysis of a question: its words without those that only ask, and the dates that it names."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
 from msgspec import Struct
@@ -8,7 +9,7 @@ from msgspec import Struct
 from slicebase.context.dates import dates
 from slicebase.context.identifiers import joined_names
 from slicebase.context.when import Date
-from slicebase.context.words import ASKING, Word
+from slicebase.context.words import ASKING, Word, unaccented
 
 # A pasted page is not a question: only its first characters and words are searched.
 MOST_CHARACTERS = 20_000
@@ -23,6 +24,7 @@ class Question(Struct, frozen=True):
     words: tuple[Word, ...]
     dates: tuple[Date, ...]
     names: tuple[str, ...] = ()
+    people: tuple[Word, ...] = ()  # those of the words that are written like names
 
 
 def analyse(text: str, words: Sequence[Word], now: int | None = None) -> Question:
@@ -38,4 +40,12 @@ def analyse(text: str, words: Sequence[Word], now: int | None = None) -> Questio
             break
     asked = text[:MOST_CHARACTERS]
     named = tuple(islice(dict.fromkeys(dates(asked, now)), _MOST_DATES))
-    return Question(tuple(by_stem.values()), named, tuple(islice(dict.fromkeys(joined_names(asked)), _MOST_NAMES)))
+    people = tuple(_like_names(asked, by_stem.values()))
+    names = tuple(islice(dict.fromkeys(joined_names(asked)), _MOST_NAMES))
+    return Question(tuple(by_stem.values()), named, names, people)
+
+
+def _like_names(text: str, words: Iterable[Word]) -> Iterator[Word]:
+    """Yields the words with a capital letter at the beginning only."""
+    capitals = {unaccented(each).lower() for each in re.findall(r"[^\W\d_]{2,}", text) if each.istitle()}
+    yield from (word for word in words if word.text in capitals)

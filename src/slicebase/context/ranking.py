@@ -69,6 +69,7 @@ class Figures(Struct, frozen=True):
     turns: Mapping[int, TurnFigures]  # those that match, and those within reach of them
     links: Iterable[tuple[int, int]]  # (turn, its reply) among them
     allowed: frozenset[int] | None = None  # the turns that may be ranked; None for all
+    people: frozenset[str] = frozenset()  # labels of those whom the question names by another name
 
 
 PARTS: Final = ("words", "neighbours", "session", "label", "date", "substance", "opening")
@@ -219,10 +220,10 @@ def _worth_of_sessions(turns: Mapping[int, TurnFigures], worth: Mapping[int, int
 
 
 def _worth_of_labels(figures: Figures, worth: int) -> dict[str, int]:
-    """Returns the worth by label, for labels that have a word of the question."""
+    """Returns the worth by label, for labels that have a word of the question, or whose people it names otherwise."""
     asked = {stem for match in figures.matches for stem in (match.stem, match.known_as)}
     labels = {turn.label for turn in figures.turns.values()}
-    return {label: worth for label in labels if not asked.isdisjoint(label.split())}
+    return {label: worth for label in labels if label in figures.people or not asked.isdisjoint(label.split())}
 
 
 def _worth_of_dates(question: Question, figures: Figures, unit: int) -> dict[int, int]:

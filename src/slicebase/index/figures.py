@@ -19,6 +19,7 @@ from slicebase.context.ranking import SPREAD_STEPS, Figures, Matches, TurnFigure
 from slicebase.core.times import to_text
 from slicebase.index.narrow import EVERY_TURN, TurnFilters, conditions, up_to
 from slicebase.index.nearby import nearest, turns_with
+from slicebase.index.people import also_named
 from slicebase.index.schema import Tokenizer
 
 _MOST_WORDS = 24
@@ -74,14 +75,17 @@ def read_figures(connection: apsw.Connection, question: Question, wanted: TurnFi
         if wanted.filters:  # the best turns may all be left out by the filters
             starts |= _starts(connection, _within(found, allowed), indexed)
     reached, links = _reach(connection, starts, existing)
+    turns = _turns(connection, reached, existing)
+    labels = {turn.label for turn in turns.values()} - {""}
     return Figures(
         indexed=indexed,
         mean_size=max(1, size) / indexed,
         years=years,
         matches=tuple(_matches(connection, words, found, reached)),
-        turns=_turns(connection, reached, existing),
+        turns=turns,
         links=links,
         allowed=allowed,
+        people=also_named(connection, question, labels, existing, wanted.as_of),
     )
 
 
