@@ -99,7 +99,6 @@ class LibraryChunks:
         return Candidate(
             ref=recorded(found.turn),
             corpus=f"file:{entry.id}",
-            content_hash=content_hash,
             text=recalled.text,
             label=self._label(recalled, entry, as_of),
             group=f"{as_words(entry.title)} · file:{as_words(entry.id)}",
