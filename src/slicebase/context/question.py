@@ -55,6 +55,7 @@ class Question(Struct, frozen=True):
     words: tuple[Word, ...]
     dates: tuple[When, ...]
     names: tuple[str, ...] = ()
+    text: str = ""
 
 
 def analyse(text: str, words: Sequence[Word]) -> Question:
@@ -67,7 +68,9 @@ def analyse(text: str, words: Sequence[Word]) -> Question:
             break
     asked = text[:MOST_CHARACTERS]
     named = tuple(islice(dict.fromkeys(dates(asked)), _MOST_DATES))
-    return Question(tuple(by_stem.values()), named, tuple(islice(dict.fromkeys(joined_names(asked)), _MOST_NAMES)))
+    return Question(
+        tuple(by_stem.values()), named, tuple(islice(dict.fromkeys(joined_names(asked)), _MOST_NAMES)), asked
+    )
 
 
 _MONTH_NAMES = (

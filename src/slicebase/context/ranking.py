@@ -35,6 +35,7 @@ _LABEL = 1 / 2
 _DATE = {"day": 3 / 2, "month": 3 / 4, "year": 1 / 4}
 _SUBSTANCE = 1 / 3
 _OPENING = 1 / 6
+_MEANING = 1 / 5  # for each standard deviation above one by which a turn is like the question
 _SUBSTANTIAL = 50  # the size at which a turn gets half of the possible worth for substance
 
 
@@ -69,9 +70,10 @@ class Figures(Struct, frozen=True):
     turns: Mapping[int, TurnFigures]  # those that match, and those within reach of them
     links: Iterable[tuple[int, int]]  # (turn, its reply) among them
     allowed: frozenset[int] | None = None  # the turns that may be ranked; None for all
+    meant: Mapping[int, float] = {}  # how unusually like the question turns are, where a model of meanings is in use
 
 
-PARTS: Final = ("words", "neighbours", "session", "label", "date", "substance", "opening")
+PARTS: Final = ("words", "neighbours", "session", "label", "date", "substance", "opening", "meaning")
 
 
 class Ranked(NamedTuple):
@@ -115,11 +117,13 @@ def _scorer(question: Question, figures: Figures) -> Callable[[TurnFigures], tup
     labels = _worth_of_labels(figures, round(unit * _LABEL))
     dates = _worth_of_dates(question, figures, unit)
     substance, opening = round(unit * _SUBSTANCE), round(unit * _OPENING)
+    meaning = unit * _MEANING
 
     def parts_of(turn: TurnFigures) -> tuple[int, ...]:
         number, _, session, _, size, label, opens = turn
         words, around, date = own.get(number, 0), total.get(number, 0), dates.get(number, 0)
-        if not around and not date:
+        meant = round(meaning * figures.meant.get(number, 0))
+        if not around and not date and not meant:
             return ()
         return (
             words,
@@ -129,6 +133,7 @@ def _scorer(question: Question, figures: Figures) -> Callable[[TurnFigures], tup
             date,
             substance * size // (size + _SUBSTANTIAL),
             opens * opening,
+            meant,
         )
 
     return parts_of

@@ -7,9 +7,10 @@ looked up among these turns.
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from heapq import nlargest
-from typing import Any, NamedTuple
+from math import sqrt
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import apsw
 
@@ -21,9 +22,13 @@ from slicebase.index.narrow import EVERY_TURN, TurnFilters, conditions
 from slicebase.index.nearby import nearest
 from slicebase.index.schema import Tokenizer
 
+if TYPE_CHECKING:
+    from slicebase.index.meaning import WordVectors
+
 _MOST_WORDS = 24
 _MOST_LOOKED_UP = 30_000  # turns, for words and dates together
 _MOST_FOLLOWED = 500  # turns from which links are followed
+_MOST_ALIKE = 200  # turns that are found by what they mean
 _MOST_REACHED = 20_000
 _MOST_COMMON = 100_000  # turns: a word that more turns have is ignored
 _MOST_YEARS = 50  # in which a date without a year is looked up
@@ -53,7 +58,12 @@ class _Source(NamedTuple):
     value: str
 
 
-def read_figures(connection: apsw.Connection, question: Question, wanted: TurnFilters = EVERY_TURN) -> Figures:
+def read_figures(
+    connection: apsw.Connection,
+    question: Question,
+    wanted: TurnFilters = EVERY_TURN,
+    vectors: "WordVectors | None" = None,
+) -> Figures:
     """Returns the figures of the index for a question. Only turns that pass the filters are ranked."""
     indexed, size = connection.execute("SELECT turns, size FROM state").get
     if not indexed:
@@ -71,6 +81,8 @@ def read_figures(connection: apsw.Connection, question: Question, wanted: TurnFi
         starts = _starts(connection, found, indexed)
         if wanted.filters:  # the best turns may all be left out by the filters
             starts |= _starts(connection, _within(found, allowed), indexed)
+    meant = _meant(connection, question.text, vectors) if vectors else {}
+    starts |= _most_alike({number: worth for number, worth in meant.items() if scope is None or number in scope})
     reached, links = _reach(connection, starts)
     return Figures(
         indexed=indexed,
@@ -80,7 +92,28 @@ def read_figures(connection: apsw.Connection, question: Question, wanted: TurnFi
         turns=_turns(connection, reached),
         links=links,
         allowed=allowed,
+        meant={number: worth for number, worth in meant.items() if number in reached},
     )
+
+
+def _meant(connection: apsw.Connection, text: str, vectors: "WordVectors") -> dict[int, float]:
+    """Returns how much more turns are like the question than turns are on average, in standard deviations above one.
+
+    The sums are of integers, so that they do not depend on the order of the turns.
+    """
+    rows: Any = connection.execute("SELECT turn, vectors FROM meaning").fetchall()
+    alike = vectors.likeness(text, [stored for _, stored in rows])
+    mean = sum(alike) / len(alike)
+    deviation = sqrt(max(0, len(alike) * sum(each * each for each in alike) - sum(alike) ** 2)) / len(alike)
+    usual = mean + deviation
+    return {number: (like - usual) / deviation for (number, _), like in zip(rows, alike, strict=True) if like > usual}
+
+
+def _most_alike(meant: Mapping[int, float]) -> set[int]:
+    if len(meant) <= _MOST_ALIKE:
+        return set(meant)
+    least = nlargest(_MOST_ALIKE + 1, meant.values())[-1]
+    return {number for number, worth in meant.items() if worth > least}
 
 
 def _passing(connection: apsw.Connection, wanted: TurnFilters) -> frozenset[int] | None:

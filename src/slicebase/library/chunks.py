@@ -59,7 +59,8 @@ class LibraryChunks:
             if not self._count:
                 return []
             asked = analyse(question, self._index.words(question))
-            return rank(asked, self._index.figures(asked, self._wanted(filters, without)), limit)
+            figures = self._index.figures(asked, self._wanted(filters, without), by_meaning=True)
+            return rank(asked, figures, limit)
 
         return self._index.ask(ranked)
 

@@ -117,7 +117,7 @@ def build_context(
         Budget(request.tokens, request.turns),
         [*first, *sorted(candidates, key=lambda each: (-each.score, each.ref))],
         terms={word.text for word in index.words(query.words)},
-        ranker=RANKER,
+        ranker=f"{RANKER} {vectors.name}" if (vectors := index.vectors()) else RANKER,
         filters=filters,
         slices=pinned,
         least=_NEARLY * max((each.score for each in merged), default=0) if first else -inf,
