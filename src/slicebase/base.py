@@ -270,8 +270,8 @@ class Slicebase(Parts):
     ) -> "Context":
         """Builds a cited context for a question, within a budget, and records the manifest that pins it.
 
-        `as_of` is the time from which ages are counted and freshness is labelled, by default now; it leaves nothing out
-        that was stored later. Without `record`, or if the workspace is read-only, nothing is written and the manifest
+        With `as_of`, only turns and rows dated up to that time are taken, and ages and relative dates are counted from
+        it, else from now. Without `record`, or if the workspace is read-only, nothing is written and the manifest
         cannot be replayed by its id. With `run`, the context begins with the last snapshot of the run, and the manifest
         is bound to a step of the run, by default the next one.
         """

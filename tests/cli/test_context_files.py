@@ -7,7 +7,7 @@ import pytest
 from slicebase.core.refs import recorded
 from tests.cli.conftest import Tt
 
-NOW = "2026-11-15T00:00:00Z"
+NOW = "2126-11-15T00:00:00Z"  # after the files were written
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def test_superseded_rows_and_archived_files_are_left_out(notes: tuple[Tt, str, s
 
 def test_stale_text_is_labelled(notes: tuple[Tt, str, str]) -> None:
     tt, _, _ = notes
-    result = tt("context", "zeppelins", "--as-of", "2028-01-01T00:00:00Z", "--json").json
+    result = tt("context", "zeppelins", "--as-of", NOW, "--json").json
     assert all("DECAYED" in piece["label"] for piece in result["manifest"]["pieces"])
 
 

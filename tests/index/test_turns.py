@@ -13,6 +13,7 @@ from slicebase.context.question import analyse
 from slicebase.context.ranking import Ranked, rank
 from slicebase.index import disposable, figures
 from slicebase.index.disposable import Disposable
+from slicebase.index.narrow import TurnFilters
 from slicebase.index.turn_schema import TURNS_LAYOUT, IndexedTurn
 from slicebase.index.turns import TurnIndex
 from tests.codes import code_of
@@ -431,3 +432,39 @@ def test_an_index_from_which_turns_were_removed_is_as_one_that_never_had_them(
     with filled(turns, at_once=True) as one, filled([t for t in turns if t.id not in gone], at_once=True) as other:
         one.remove(gone)
         assert answers(one) == answers(other)
+
+
+@settings(max_examples=40, deadline=None)
+@given(histories(), st.integers(0, 3))
+def test_an_index_asked_as_of_a_time_is_as_one_that_has_only_the_turns_up_to_it(
+    turns: list[IndexedTurn], day: int
+) -> None:
+    """Ruling 52: counts, neighbours, similar words and openings are those of that time; day 0 is undated."""
+    later = 10_000 * DAY
+    turns = [
+        each._replace(
+            time=each.time and each.time + later, parents=() if each.session == "r" else (*each.parents, "nobody")
+        )
+        for each in turns
+    ]
+    wanted = TurnFilters(as_of=later + day * DAY)
+    known = [each for each in turns if each.time and each.time <= later + day * DAY]
+    with filled(turns, at_once=True) as one, filled(known, at_once=True) as other:
+        for text in (*QUESTIONS, "painting on 19 May 1997", "heorn"):
+            question = analyse(text, one.words(text))
+            assert rank(question, one.figures(question, wanted), 20) == ask(other, text)
+        assert (one.count(wanted.as_of), one.undated(wanted)) == (len(known), len([t for t in turns if not t.time]))
+        assert (
+            not {each.session for each in turns}
+            - one.unfinished("pqr", later + day * DAY)
+            - {each.session for each in known}
+        )
+
+
+def test_words_do_not_reach_a_turn_through_one_that_is_later(index: TurnIndex) -> None:
+    index.add([turn("a", "a heron", time=400 * DAY), turn("b", "it was late", "a", time=402 * DAY)])
+    index.add([turn("c", "an early answer", "b", time=401 * DAY)])
+    question = analyse("heron", index.words("heron"))
+    assert [each.turn for each in rank(question, index.figures(question), 9)] == ["a", "b", "c"]
+    wanted = TurnFilters(as_of=401 * DAY)
+    assert [each.turn for each in rank(question, index.figures(question, wanted), 9)] == ["a"]

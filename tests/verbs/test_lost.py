@@ -88,6 +88,23 @@ def test_what_was_done_after_the_first_compaction_comes_back_in_nothing_after_th
         assert "the newsletter was sent" in base.lost_context(SESSION, 2000).text
 
 
+def test_what_was_lost_as_of_a_time_is_of_the_compactions_before_it(tmp_path: Path) -> None:
+    script = Transcript()
+    script.user("Never touch the table of orders.")
+    script.summary("They talked about the shop.")
+    script.user("Never touch the table of customers.")
+    script.summary("They talked about the shop again.")
+    with stored(tmp_path, script) as base:
+        times = [turn.time for turn in base.graph.turns(SESSION)]
+        found = [base.lost_context(SESSION, as_of=time) for time in times]
+        assert ["orders" in each.text for each in found[:3]] == [False, True, True]
+        assert ["customers" in each.text for each in found] == [False, False, False, True]
+        assert found[3].pieces == base.lost_context(SESSION).pieces
+        past = base.lost_context(SESSION, as_of=times[2])
+        assert (past.manifest.filters["last"], past.undated) == (past.manifest.as_of, 0)
+        assert base.context_again(past.id).id == past.id
+
+
 def test_a_created_file_is_rendered_as_its_name_and_a_command_as_its_text(tmp_path: Path) -> None:
     script = Transcript()
     script.call("Write", {"file_path": "/repo/tool.py", "content": 'x = "1"\n' * 500}, "File created successfully")

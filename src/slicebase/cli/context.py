@@ -9,7 +9,7 @@ from click.core import ParameterSource
 from slicebase.cli.arguments import as_query
 from slicebase.cli.numbers import WholeNumber
 from slicebase.cli.options import open_base, redact_option
-from slicebase.cli.output import json_option, note, print_json, print_text
+from slicebase.cli.output import counted, json_option, note, print_json, print_text
 from slicebase.errors import Exit
 from slicebase.verbs.names import shortened
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @click.option("--tokens", type=WholeNumber(), default=4000, show_default=True, metavar="N", help="The token budget.")
 @click.option("--turns", type=WholeNumber(), metavar="N", help="The maximum number of turns.")
 @click.option("--policy", metavar="NAME|HASH|FILE", help="The policy to slice with (default: focused).")
-@click.option("--as-of", metavar="TIME", help="The point in time that the context describes (default: now).")
+@click.option("--as-of", metavar="TIME", help="Take nothing that is later, or has no date, and count ages from TIME.")
 @click.option("--again", metavar="MANIFEST", help="Ask a manifest's question again, and show what differs.")
 @click.option("--diff", nargs=2, metavar="A B", help="Show the differences between two manifests.")
 @click.option("--no-record", is_flag=True, help="Record no manifest: the context cannot be replayed by its id.")
@@ -95,6 +95,9 @@ def print_context(base: "Slicebase", built: "Context", explain: bool, as_json: b
         note(f"{len(manifest.pieces)} pieces, {used}; {built.id}{unrecorded}")
     if built.narrowed_by:
         note(f"narrowed by {', '.join(built.narrowed_by)}; in quotation marks, that is text")
+    if built.undated:
+        they = "it is" if built.undated == 1 else "they are"
+        note(f"{counted(built.undated, 'turn')} without a date left out: nobody knows whether {they} later")
 
 
 _OF_A_QUESTION = frozenset({"tokens", "turns", "policy", "as_of", "run", "step", "explain"})

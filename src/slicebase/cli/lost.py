@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 @click.option(
     "--tokens", type=WholeNumber(), metavar="N", help="Print a context of at most N tokens instead, and record it."
 )
-@click.option("--as-of", metavar="TIME", help="With --tokens: the time that the context describes (default: now).")
+@click.option("--as-of", metavar="TIME", help="With --tokens: take nothing that is later, or has no date.")
 @redact_option
 @json_option
 @click.pass_context

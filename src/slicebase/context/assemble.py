@@ -144,6 +144,11 @@ class Context(NamedTuple):
         """What the question was read to leave out: its filters and excluded words."""
         return tuple(self.manifest.filters.get("query", ()))
 
+    @property
+    def undated(self) -> int:
+        """How many turns were left out because they have no date; only a context as of a given time does so."""
+        return int(self.manifest.filters.get("undated", 0))
+
     def __str__(self) -> str:
         return self.text
 

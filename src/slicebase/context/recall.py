@@ -25,6 +25,7 @@ class RecalledPiece(NamedTuple):
     ref: str
     label: str
     text: str
+    time: int | None = None  # of a row that states one
 
 
 class Excerpt(NamedTuple):

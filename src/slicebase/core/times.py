@@ -44,6 +44,11 @@ def milliseconds(moment: Moment) -> int:
     return round(moment * 1000)
 
 
+def is_up_to(time: int, moment: int | None) -> bool:
+    """Returns whether a turn of this time has a date that is not later; for None, always."""
+    return moment is None or (time <= moment and not 0 <= time <= LAST_UNDATED)
+
+
 def to_text(milliseconds: int) -> str:
     """Returns a time as RFC 3339 text in UTC."""
     if not EARLIEST <= milliseconds <= LATEST:

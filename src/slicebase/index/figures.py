@@ -7,9 +7,8 @@ looked up among these turns.
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from heapq import nlargest
-from math import sqrt
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import apsw
@@ -18,17 +17,17 @@ from slicebase.context.identifiers import in_any_case
 from slicebase.context.question import Question
 from slicebase.context.ranking import SPREAD_STEPS, Figures, Matches, TurnFigures, rarity
 from slicebase.core.times import to_text
-from slicebase.index.narrow import EVERY_TURN, TurnFilters, conditions
-from slicebase.index.nearby import nearest
+from slicebase.index.likeness import most_alike, read_meant
+from slicebase.index.narrow import EVERY_TURN, TurnFilters, conditions, up_to
+from slicebase.index.nearby import nearest, turns_with
 from slicebase.index.schema import Tokenizer
 
 if TYPE_CHECKING:
-    from slicebase.index.meaning import WordVectors
+    from slicebase.index.word_vectors import WordVectors
 
 _MOST_WORDS = 24
 _MOST_LOOKED_UP = 30_000  # turns, for words and dates together
 _MOST_FOLLOWED = 500  # turns from which links are followed
-_MOST_ALIKE = 200  # turns that are found by what they mean
 _MOST_REACHED = 20_000
 _MOST_COMMON = 100_000  # turns: a word that more turns have is ignored
 _MOST_YEARS = 50  # in which a date without a year is looked up
@@ -65,15 +64,17 @@ def read_figures(
     vectors: "WordVectors | None" = None,
 ) -> Figures:
     """Returns the figures of the index for a question. Only turns that pass the filters are ranked."""
-    indexed, size = connection.execute("SELECT turns, size FROM state").get
+    indexed, size = _counted(connection, wanted.as_of)
     if not indexed:
         return Figures(indexed=0, mean_size=1, years=(1970, 1970), matches=(), turns={}, links=())
-    years = _years(connection)
-    words = sorted(_known_words(connection, question))[:_MOST_WORDS]
+    years = _years(connection, wanted.as_of)
+    words = sorted(_known_words(connection, question, wanted.as_of))[:_MOST_WORDS]
     sources = [_Source(word.turns, word.having, word.term) for word in words]
     if spans := [span for when in question.dates for span in when.spans(*years)]:
-        sources.append(_dated(connection, json.dumps(spans)))
-    allowed, scope = _passing(connection, wanted), _passing(connection, wanted.scope)
+        sources.append(_dated(connection, json.dumps(spans), wanted.as_of))
+    existing = _passing(connection, wanted.existing)
+    scope = existing if wanted.scope == wanted.existing else _passing(connection, wanted.scope)
+    allowed = scope if wanted == wanted.scope else _passing(connection, wanted)
     found = _within(_look_up(connection, sources), scope)
     if sources and not found:  # even the rarest word is too common
         starts = _newest(connection, *min(sources)[1:], _MOST_FOLLOWED, allowed)
@@ -81,39 +82,28 @@ def read_figures(
         starts = _starts(connection, found, indexed)
         if wanted.filters:  # the best turns may all be left out by the filters
             starts |= _starts(connection, _within(found, allowed), indexed)
-    meant = _meant(connection, question.text, vectors) if vectors else {}
-    starts |= _most_alike({number: worth for number, worth in meant.items() if scope is None or number in scope})
-    reached, links = _reach(connection, starts)
+    meant = read_meant(connection, question.text, vectors, existing) if vectors else {}
+    starts |= most_alike({number: worth for number, worth in meant.items() if scope is None or number in scope})
+    reached, links = _reach(connection, starts, existing)
     return Figures(
         indexed=indexed,
         mean_size=max(1, size) / indexed,
         years=years,
         matches=tuple(_matches(connection, words, found, reached)),
-        turns=_turns(connection, reached),
+        turns=_turns(connection, reached, existing),
         links=links,
         allowed=allowed,
         meant={number: worth for number, worth in meant.items() if number in reached},
     )
 
 
-def _meant(connection: apsw.Connection, text: str, vectors: "WordVectors") -> dict[int, float]:
-    """Returns how much more turns are like the question than turns are on average, in standard deviations above one.
-
-    The sums are of integers, so that they do not depend on the order of the turns.
-    """
-    rows: Any = connection.execute("SELECT turn, vectors FROM meaning").fetchall()
-    alike = vectors.likeness(text, [stored for _, stored in rows])
-    mean = sum(alike) / len(alike)
-    deviation = sqrt(max(0, len(alike) * sum(each * each for each in alike) - sum(alike) ** 2)) / len(alike)
-    usual = mean + deviation
-    return {number: (like - usual) / deviation for (number, _), like in zip(rows, alike, strict=True) if like > usual}
-
-
-def _most_alike(meant: Mapping[int, float]) -> set[int]:
-    if len(meant) <= _MOST_ALIKE:
-        return set(meant)
-    least = nlargest(_MOST_ALIKE + 1, meant.values())[-1]
-    return {number for number, worth in meant.items() if worth > least}
+def _counted(connection: apsw.Connection, as_of: int | None) -> tuple[int, int]:
+    """Returns how many turns there are, and their size; of those up to a time, if one is given."""
+    sql = "SELECT turns, size FROM state"
+    if as_of is not None:
+        sql = f"SELECT count(*), coalesce(sum(size), 0) FROM turn WHERE {up_to(as_of)}"
+    turns, size = connection.execute(sql).get
+    return turns, size
 
 
 def _passing(connection: apsw.Connection, wanted: TurnFilters) -> frozenset[int] | None:
@@ -130,27 +120,28 @@ def _within(found: "_Found", scope: frozenset[int] | None) -> "_Found":
     return {key: Counter({turn: count for turn, count in each.items() if turn in scope}) for key, each in found.items()}
 
 
-def _years(connection: apsw.Connection) -> tuple[int, int]:
+def _years(connection: apsw.Connection, as_of: int | None) -> tuple[int, int]:
     """Returns the first and the last year of the turns, at most `_MOST_YEARS` years."""
-    first, last = connection.execute("SELECT (SELECT min(time) FROM turn), (SELECT max(time) FROM turn)").get
+    turns = f"FROM turn WHERE {up_to(as_of)}"
+    first, last = connection.execute(f"SELECT (SELECT min(time) {turns}), (SELECT max(time) {turns})").get
     first_year, last_year = int(to_text(first)[:4]), int(to_text(last)[:4])
     return max(first_year, last_year - _MOST_YEARS + 1), last_year
 
 
-def _known_words(connection: apsw.Connection, question: Question) -> Iterator[_KnownTerm]:
+def _known_words(connection: apsw.Connection, question: Question, as_of: int | None) -> Iterator[_KnownTerm]:
     """Yields each word and identifier of the question as the index knows it, without those that it does not know."""
     seen, reader = set[str](), Tokenizer(connection)
     for word in question.words:
-        turns = connection.execute("SELECT doc FROM vocabulary WHERE term = ?", (word.stem,)).get
-        if not turns and (near := nearest(connection, reader, word)):
+        turns = turns_with(connection, word.stem, as_of)
+        if not turns and (near := nearest(connection, reader, word, as_of)):
             yield from _once(seen, _KnownTerm(near.turns, near.term, word.stem))
         elif turns:
             yield from _once(seen, _KnownTerm(turns, word.stem, word.stem))
         for form in word.also:
-            if turns := connection.execute("SELECT doc FROM vocabulary WHERE term = ?", (form,)).get:
+            if turns := turns_with(connection, form, as_of):
                 yield from _once(seen, _KnownTerm(turns, form, word.stem))
     for name in (form for each in question.names for form in in_any_case(each)):
-        if turns := connection.execute("SELECT doc FROM known_names WHERE term = ?", (name,)).get:
+        if turns := turns_with(connection, name, as_of, names=True):
             yield _KnownTerm(turns, name, name, _HAVING_NAME)
 
 
@@ -160,8 +151,9 @@ def _once(seen: set[str], known: _KnownTerm) -> Iterator[_KnownTerm]:
         yield known
 
 
-def _dated(connection: apsw.Connection, spans: str) -> _Source:
-    count = connection.execute(f"SELECT count(*) FROM turn WHERE number IN ({_IN_SPANS})", (spans,)).get
+def _dated(connection: apsw.Connection, spans: str, as_of: int | None) -> _Source:
+    sql = f"SELECT count(*) FROM turn WHERE number IN ({_IN_SPANS}) AND {up_to(as_of)}"
+    count = connection.execute(sql, (spans,)).get
     return _Source(count, _IN_SPANS, spans)
 
 
@@ -206,7 +198,9 @@ def _newest(
     return {number for (number,) in connection.execute(sql, values)}
 
 
-def _reach(connection: apsw.Connection, starts: set[int]) -> tuple[set[int], set[tuple[int, int]]]:
+def _reach(
+    connection: apsw.Connection, starts: set[int], existing: frozenset[int] | None
+) -> tuple[set[int], set[tuple[int, int]]]:
     """Returns the turns within reach of these, up and down the replies, and the links between them.
 
     It stops before a layer with which there would be too many.
@@ -220,6 +214,8 @@ def _reach(connection: apsw.Connection, starts: set[int]) -> tuple[set[int], set
                 f"SELECT parent, child FROM link WHERE {here} IN (SELECT value FROM json_each(?)) LIMIT ?",
                 (json.dumps(list(layer)), _MOST_REACHED + 1),
             ).fetchall()
+            if existing is not None:
+                found = [link for link in found if existing.issuperset(link)]
             layer = {link[there] for link in found} - seen
             if len(found) > _MOST_REACHED or len(reached | layer) > _MOST_REACHED:
                 break
@@ -244,10 +240,18 @@ def _matches(
         yield Matches(stem, term, turns, counts)
 
 
-def _turns(connection: apsw.Connection, reached: Collection[int]) -> dict[int, TurnFigures]:
+def _turns(
+    connection: apsw.Connection, reached: Collection[int], existing: frozenset[int] | None
+) -> dict[int, TurnFigures]:
+    among = json.dumps(list(reached))
     rows: Any = connection.execute(
         "SELECT number, id, session, time, size, label, NOT EXISTS (SELECT 1 FROM link WHERE child = number)"
         " FROM turn WHERE number IN (SELECT value FROM json_each(?))",
-        (json.dumps(list(reached)),),
+        (among,),
     )
-    return {row[0]: TurnFigures._make(row) for row in rows}
+    turns = {row[0]: TurnFigures._make(row) for row in rows}
+    if existing is not None:  # a turn whose parents do not exist opens its conversation
+        links = "SELECT child, parent FROM link WHERE child IN (SELECT value FROM json_each(?))"
+        replies = {child for child, parent in connection.execute(links, (among,)) if parent in existing}
+        turns = {number: turn._replace(opens=int(number not in replies)) for number, turn in turns.items()}
+    return turns

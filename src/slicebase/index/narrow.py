@@ -17,6 +17,7 @@ class TurnFilters(NamedTuple):
     since: int | None = None  # milliseconds since 1970
     before: int | None = None
     without: tuple[Term, ...] = ()  # turns that have none of these
+    as_of: int | None = None  # what is later, or has no date, does not exist: it is not even counted
 
     def __bool__(self) -> bool:
         return self != EVERY_TURN
@@ -25,6 +26,11 @@ class TurnFilters(NamedTuple):
     def scope(self) -> "TurnFilters":
         """The conditions on sessions and times, without those on single turns."""
         return self._replace(filters=(), without=())
+
+    @property
+    def existing(self) -> "TurnFilters":
+        """The condition that turns exist: without it, they are in no count, and have no neighbours."""
+        return TurnFilters(as_of=self.as_of)
 
 
 EVERY_TURN: Final = TurnFilters()
@@ -40,6 +46,11 @@ WHERE {table}.call <> '' AND made.session = result.session AND {matches}
 _PATH: Final = r"('/' || replace(lower(path), '\', '/') || '/') GLOB ?"
 
 
+def up_to(moment: int | None) -> str:
+    """Returns the condition that a turn has a date, and that it is not later; without a time, that it is a turn."""
+    return "1" if moment is None else f"time NOT BETWEEN 0 AND {LAST_UNDATED} AND time <= {moment:d}"
+
+
 def conditions(wanted: TurnFilters) -> tuple[str, list[Any]]:
     """Returns the filters as an SQL condition on the table `turn`, and its values."""
     sql: list[str] = []
@@ -48,6 +59,8 @@ def conditions(wanted: TurnFilters) -> tuple[str, list[Any]]:
         chosen = list(wanted.sessions)
         sql.append(f"session IN (SELECT number FROM session WHERE id IN ({', '.join('?' * len(chosen))}))")
         values += chosen
+    if wanted.as_of is not None:
+        sql.append(up_to(wanted.as_of))
     for condition, value in (("time >= ?", wanted.since), ("time < ?", wanted.before)):
         if value is not None:
             # a turn without a date is neither before nor after another

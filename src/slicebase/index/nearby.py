@@ -11,6 +11,7 @@ from slicebase.context.query import Term
 from slicebase.context.words import Word
 from slicebase.core.hashing import canonical
 from slicebase.core.short_ids import shared
+from slicebase.index.narrow import up_to
 from slicebase.index.schema import Tokenizer
 
 # Two words count as one if they share their first letters, and these are most of the longer word.
@@ -57,17 +58,29 @@ def _known(connection: apsw.Connection, reader: Tokenizer, term: Term) -> Term:
     return term._replace(other=(*term.other, near.word)) if near else term
 
 
-def nearest(connection: apsw.Connection, reader: Tokenizer, word: Word) -> NearWord | None:
+def nearest(connection: apsw.Connection, reader: Tokenizer, word: Word, as_of: int | None = None) -> NearWord | None:
     """Returns the most similar word of the index: with another ending, or with two letters exchanged; or None."""
-    return _with_same_beginning(connection, word.stem) or exchanged(connection, reader, word.text)
+    return _with_same_beginning(connection, word.stem, as_of) or exchanged(connection, reader, word.text, as_of)
 
 
-def exchanged(connection: apsw.Connection, reader: Tokenizer, word: str) -> NearWord | None:
+def turns_with(connection: apsw.Connection, term: str, as_of: int | None = None, *, names: bool = False) -> int:
+    """Returns how many turns up to a time have a word, or an identifier."""
+    sql = f"SELECT doc FROM {'known_names' if names else 'vocabulary'} WHERE term = ?"
+    if as_of is not None:
+        having = f"SELECT doc FROM {'naming' if names else 'occurrence'} WHERE term = ?"
+        sql = f"SELECT count(*) FROM turn WHERE number IN ({having}) AND {up_to(as_of)}"
+    return int(connection.execute(sql, (term,)).get or 0)
+
+
+def exchanged(connection: apsw.Connection, reader: Tokenizer, word: str, as_of: int | None = None) -> NearWord | None:
     """Returns the most frequent word of the index that differs only by two neighbouring letters, or None."""
     if not _SHORTEST_MISTYPED <= len(word) <= LONGEST_MISTYPED:
         return None
     words = {stem: swapped for swapped in sorted(swaps(word)) for stem in reader.stems(swapped)}
-    found = sorted((-turns, term) for term, turns in known_words(connection, words).items())
+    known = known_words(connection, words)
+    if as_of is not None:
+        known = {term: turns for term in known if (turns := turns_with(connection, term, as_of))}
+    found = sorted((-turns, term) for term, turns in known.items())
     return NearWord(found[0][1], -found[0][0], words[found[0][1]]) if found else None
 
 
@@ -83,7 +96,7 @@ def swaps(word: str) -> Iterator[str]:
             yield word[:at] + word[at + 1] + word[at] + word[at + 2 :]
 
 
-def _with_same_beginning(connection: apsw.Connection, stem: str) -> NearWord | None:
+def _with_same_beginning(connection: apsw.Connection, stem: str, as_of: int | None) -> NearWord | None:
     prefix = stem[: max(_SHARED_LETTERS, ceil(_SHARED_PART * len(stem)))]
     if len(prefix) < _SHARED_LETTERS:
         return None
@@ -93,8 +106,9 @@ def _with_same_beginning(connection: apsw.Connection, stem: str) -> NearWord | N
     )
     near = [
         (-part, -turns, term)
-        for term, turns in similar
+        for term, ever in similar
         if (part := shared(stem, term) / max(len(stem), len(term))) >= _SHARED_PART
+        if (turns := ever if as_of is None else turns_with(connection, term, as_of))
     ]
     if not near:
         return None

@@ -14,7 +14,7 @@ from slicebase.core.hashing import tokens
 from slicebase.index.turn_schema import CHOSEN, IndexedTurn
 
 if TYPE_CHECKING:
-    from slicebase.index.meaning import WordVectors
+    from slicebase.index.word_vectors import WordVectors
 
 _BATCH: Final = 10_000
 

@@ -15,9 +15,10 @@ from slicebase.context.match import ALL_WORDS, Attempt
 from slicebase.context.query import Query, Term
 from slicebase.context.words import Word, for_question, in_characters_and_pairs, simplified
 from slicebase.core.hashing import canonical
+from slicebase.core.times import LAST_UNDATED
 from slicebase.errors import SlicebaseError
 from slicebase.index.disposable import DatabaseLayout, Disposable, OtherDatabaseError, reading, writing
-from slicebase.index.narrow import EVERY_TURN, TurnFilters, conditions
+from slicebase.index.narrow import EVERY_TURN, TurnFilters, conditions, up_to
 from slicebase.index.schema import UNICODE61, Tokenizer
 from slicebase.index.turn_schema import CHOSEN, TURNS_LAYOUT, IndexedTurn
 from slicebase.index.turn_search import Bounds, FoundHits, TextOf, TurnSearch
@@ -26,9 +27,9 @@ from slicebase.truth.failures import database_errors
 if TYPE_CHECKING:
     from slicebase.context.question import Question
     from slicebase.context.ranking import Figures
-    from slicebase.index.meaning import WordVectors
     from slicebase.index.session_figures import SessionFigures
     from slicebase.index.turn_rows import TurnRows
+    from slicebase.index.word_vectors import WordVectors
 
 _MOST_CHARACTERS = 20_000  # of a question: a pasted page is not one
 
@@ -90,6 +91,27 @@ class TurnIndex:
 
     def __len__(self) -> int:
         return int(self._connection.execute("SELECT turns FROM state").get)
+
+    def count(self, as_of: int | None) -> int:
+        """Returns how many turns the index has; of those up to a time, if one is given."""
+        if as_of is None:
+            return len(self)
+        return int(self._connection.execute(f"SELECT count(*) FROM turn WHERE {up_to(as_of)}").get)
+
+    def undated(self, wanted: TurnFilters) -> int:
+        """Returns how many turns would pass the filters if they had a date."""
+        where, values = conditions(wanted._replace(as_of=None))
+        sql = f"SELECT count(*) FROM turn WHERE time BETWEEN 0 AND {LAST_UNDATED} AND {where}"
+        return int(self._connection.execute(sql, values).get)
+
+    def unfinished(self, sessions: Iterable[str], as_of: int) -> set[str]:
+        """Returns those of these sessions that go on after a time, or have turns without a date."""
+        sql = f"""
+            SELECT id FROM session WHERE id IN {CHOSEN} AND EXISTS (
+              SELECT 1 FROM turn WHERE turn.session = session.number AND NOT ({up_to(as_of)})
+            )
+        """
+        return {session for (session,) in self._connection.execute(sql, (canonical(list(sessions)).decode(),))}
 
     @property
     def mark(self) -> str:

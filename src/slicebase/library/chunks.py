@@ -44,23 +44,30 @@ class LibraryChunks:
         self._index.close()
 
     def ranked(
-        self, question: str, limit: int, now: int, filters: Filters = EVERY_FILE, without: tuple[Term, ...] = ()
+        self,
+        question: str,
+        limit: int,
+        now: int,
+        filters: Filters = EVERY_FILE,
+        without: tuple[Term, ...] = (),
+        last: int | None = None,
     ) -> list[Ranked]:
         """Returns the best chunks for a question; a chunk's reference is where a turn's id would be.
 
-        Chunks of files that do not pass the filters, and those with words of `without`, are left out.
+        Chunks of files that do not pass the filters, those with words of `without`, and those that are later than
+        `last`, are left out.
         """
 
         self._rows_seen = set()
 
         def ranked() -> list[Ranked]:
             self._update_index(now)
-            self._count = len(self._index)
+            self._count = self._index.count(last)
             if not self._count:
                 return []
             asked = analyse(question, self._index.words(question))
-            figures = self._index.figures(asked, self._wanted(filters, without), by_meaning=True)
-            return rank(asked, figures, limit)
+            wanted = self._wanted(filters, without)._replace(as_of=last)
+            return rank(asked, self._index.figures(asked, wanted, by_meaning=True), limit)
 
         return self._index.ask(ranked)
 
@@ -121,25 +128,29 @@ class LibraryChunks:
         self._index.add(chunks, mark=json.dumps(current))
 
     def _chunks(self, entry: FileEntry, now: int) -> Iterator[IndexedTurn]:
-        for position, (ref, text) in enumerate(self._texts(entry, now)):
-            # Every part has the file's title; the position keeps the parts in the file's order.
-            yield IndexedTurn(ref, entry.id, entry.changed + position, (), f"{entry.title}\n\n{text}")
+        before: tuple[str, ...] = ()
+        for ref, text, time in self._texts(entry, now):
+            # Every part has the file's title, and follows the part before it. Without a date of its own, it is not
+            # later than the last change of the file.
+            yield IndexedTurn(ref, entry.id, time or entry.changed, before, f"{entry.title}\n\n{text}")
+            before = (ref,)
 
-    def _texts(self, entry: FileEntry, now: int) -> Iterator[tuple[str, str]]:
+    def _texts(self, entry: FileEntry, now: int) -> Iterator[tuple[str, str, int | None]]:
+        """Yields the reference and the text of each chunk, and the date of a row that states one."""
         try:
             if entry.body_type == "markdown" or entry.note:
                 file, cleaned = self._library.folder.find(entry.id), self._library.surroundings.redaction.uncounted
                 text, body_digest, found = sectioned(file, note_of(self._library.folder, file, cleaned))
                 for section in found:
-                    yield str(section_ref(entry.id, body_digest, section)), text[section.start : section.end]
+                    yield str(section_ref(entry.id, body_digest, section)), text[section.start : section.end], None
                 return
             reader, ref = self._library.reader(as_of=to_text(now)), f"file:{entry.id}"
             if entry.body_type != "jsonl":
-                yield ref, reader.own(ref).text
+                yield ref, reader.own(ref).text, None
                 return
             for piece in reader.pieces([ref]):
                 if piece.ref.startswith("row:"):
-                    yield piece.ref, piece.text
+                    yield piece.ref, piece.text, piece.time
         except SlicebaseError:
             return  # the file cannot be read now: `tt validate` says why
 

@@ -223,7 +223,7 @@ def _piece(located: _LocatedRow) -> RecalledPiece:
     words += [f"confidence {row.confidence:g}"] if row.confidence is not None else []
     words += [f"by {as_words(row.provenance.agent)}"] if row.provenance and row.provenance.agent else []
     name = as_words(row.id or "") if any(map(str.isspace, row.id or "")) else row.id  # with a space, it is no reference
-    return RecalledPiece(f"row:{file.id}/{name}", " · ".join(words), _row_content(row))
+    return RecalledPiece(f"row:{file.id}/{name}", " · ".join(words), _row_content(row), row.time)
 
 
 def _content(file: SliceFile) -> str:

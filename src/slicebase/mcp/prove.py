@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 class ContextArguments(Arguments, frozen=True):
     question: Annotated[str, Meta(examples=["Why did we drop the retry queue? role:user"])]
     tokens: Annotated[int, Meta(ge=64, le=200_000, description="Token budget")] = 4000
-    as_of: Annotated[str | None, Meta(description="Point in time (default: now)")] = None
+    as_of: Annotated[str | None, Meta(description="Leave out what is later")] = None
     run: Annotated[str | None, Meta(description="Begin with this run's last snapshot")] = None
 
 
@@ -66,6 +66,8 @@ def context(call: ToolCall, given: ContextArguments) -> ToolOutput:
     lines = [text, f"{len(pieces)} pieces, {len(manifest.left_out)} left out; {kept}: {result.manifest_id}"]
     if built.narrowed_by:
         lines.append(f"Narrowed by {', '.join(built.narrowed_by)}; in quotation marks, that is text.")
+    if built.undated:
+        lines.append(f"Left out without a date: {built.undated}.")
     return ToolOutput(result, "\n".join(lines))
 
 

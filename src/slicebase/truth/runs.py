@@ -6,7 +6,7 @@ from itertools import takewhile
 from types import MappingProxyType
 
 from slicebase.core.hashing import digest
-from slicebase.core.times import to_text
+from slicebase.core.times import from_text, to_text
 from slicebase.errors import SlicebaseError
 from slicebase.runs.checks import Inputs, QuoteCondition
 from slicebase.runs.event import ChainLink, Event, EventDraft
@@ -225,9 +225,14 @@ class StoredRuns:
         except SlicebaseError as error:
             return RunEntry(tally, None, "purged" if error.code == "purged" else error.message)
 
-    def latest(self, run_id: str) -> StoredSnapshot | None:
-        """Returns the last snapshot of a run that passed, or None."""
-        return self._previous(self.log.tally(run_id))
+    def latest(self, run_id: str, last: int | None = None) -> StoredSnapshot | None:
+        """Returns the last snapshot of a run that passed, up to a time, or None."""
+        found = self._previous(self.log.tally(run_id))
+        if last is None or found is None or _is_until(last, found):
+            return found
+        passed = [record.sequence for record in self.snapshots.records(run_id) if record.status == "PASS"]
+        earlier = (self.snapshots.get(run_id, sequence) for sequence in reversed(passed))
+        return next(filter(partial(_is_until, last), earlier), None)
 
     def snapshot(self, run_id: str, sequence: int | None = None) -> dict[str, Json]:
         """Returns a snapshot by its id, or by its run and number (by default, the last that passed)."""
@@ -314,6 +319,10 @@ _CONDITIONS: Mapping[str, QuoteCondition] = {
 
 def _is_up_to(last: int, link: ChainLink) -> bool:
     return link.seq <= last
+
+
+def _is_until(last: int, found: StoredSnapshot) -> bool:
+    return from_text(found.snapshot["created_at"]) <= last
 
 
 def _no_snapshot(run_id: str) -> SlicebaseError:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from slicebase.core.ids import uuid_bytes
-from slicebase.core.times import from_text, whole_seconds
+from slicebase.core.times import from_text, is_up_to, whole_seconds
 from slicebase.errors import SlicebaseError
 from slicebase.graph.best_first import context_slice
 from slicebase.graph.compact import CompactSession, compact
@@ -23,6 +23,8 @@ from slicebase.truth.places import place_of
 from slicebase.truth.turns import Turns
 
 KEPT_TURNS = 2_000_000  # in all cached sessions together; a turn takes about a hundred bytes
+
+_Wanted = tuple[str, int | None]  # a session, and the time up to which its turns are read
 
 
 class _Kept:
@@ -44,31 +46,32 @@ class Sessions:
         self._connection = database.connection
         self._turns = turns
         self._limit = kept_turns
-        self._kept: OrderedDict[str, _Kept] = OrderedDict()
+        self._kept: OrderedDict[_Wanted, _Kept] = OrderedDict()
         self._homes: dict[str, tuple[str, int]] = {}
-        self._windows: dict[str, int] = {}  # turns read as windows, by session
+        self._windows: dict[_Wanted, int] = {}  # turns read as windows
 
-    def around(self, turn_id: str, radius: int) -> CompactSession:
-        """Returns a graph with everything that a slice of this radius around the turn can reach."""
+    def around(self, turn_id: str, radius: int, as_of: int | None = None) -> CompactSession:
+        """Returns a graph with everything that a slice of this radius around the turn can reach; up to a time."""
         session, seq = self._home(turn_id)
-        kept = self._current(session)
+        wanted = session, as_of
+        kept = self._current(wanted)
         if kept is not None:
             return kept
         count, joins = self._shape(session)
         place = None if joins else place_of(self._connection, session, seq)
-        if place is None or self._windows.get(session, 0) >= count:
-            return self._keep(session)
-        window = self._read_window(session, *place, radius)
-        self._windows[session] = self._windows.get(session, 0) + len(window)
+        if place is None or self._windows.get(wanted, 0) >= count:
+            return self._keep(wanted)
+        window = self._read_window(wanted, *place, radius)
+        self._windows[wanted] = self._windows.get(wanted, 0) + len(window)
         return window
 
-    def slice_around(self, turn_id: str, policy: SlicePolicyV1) -> ContextSlice:
-        """Returns the context slice around a turn."""
-        return context_slice(self.around(turn_id, policy.max_radius), turn_id, policy)
+    def slice_around(self, turn_id: str, policy: SlicePolicyV1, as_of: int | None = None) -> ContextSlice:
+        """Returns the context slice around a turn, of what there was at a time."""
+        return context_slice(self.around(turn_id, policy.max_radius, as_of), turn_id, policy)
 
     def whole(self, session: str) -> CompactSession:
         """Returns the complete graph of a session."""
-        return self._current(session) or self._keep(session)
+        return self._current((session, None)) or self._keep((session, None))
 
     def _home(self, turn_id: str) -> tuple[str, int]:
         """Returns the session of a turn and its number there. They never change, so they are cached."""
@@ -79,26 +82,26 @@ class Sessions:
             self._homes[turn_id] = record.session, seq
         return self._homes[turn_id]
 
-    def _current(self, session: str) -> CompactSession | None:
+    def _current(self, wanted: _Wanted) -> CompactSession | None:
         """Returns the cached graph, if nothing was written to the session since it was read."""
-        kept = self._kept.get(session)
+        kept = self._kept.get(wanted)
         if kept is None:
             return None
         now = self._database.state
         if now != kept.seen:
-            if self._stamp(session) != kept.stamp:
-                del self._kept[session]
+            if self._stamp(wanted[0]) != kept.stamp:
+                del self._kept[wanted]
                 return None
             kept.seen = now
-        self._kept.move_to_end(session)
+        self._kept.move_to_end(wanted)
         return kept.graph
 
-    def _keep(self, session: str) -> CompactSession:
+    def _keep(self, wanted: _Wanted) -> CompactSession:
         """Reads a session and caches its graph. Drops the graphs that were not used for longest."""
-        self._windows.pop(session, None)
-        seen, stamp = self._database.state, self._stamp(session)
-        graph = self._read_complete(session)
-        self._kept[session] = _Kept(graph, stamp, seen)
+        self._windows.pop(wanted, None)
+        seen, stamp = self._database.state, self._stamp(wanted[0])
+        graph = self._read_complete(wanted)
+        self._kept[wanted] = _Kept(graph, stamp, seen)
         while len(self._kept) > 1 and sum(len(kept.graph) for kept in self._kept.values()) > self._limit:
             self._kept.popitem(last=False)
         return graph
@@ -116,15 +119,17 @@ class Sessions:
         query = "SELECT turns, joins FROM shapes WHERE session = ?"
         return self._connection.execute(query, (session,)).fetchone() or (0, 0)
 
-    def _read_complete(self, session: str) -> CompactSession:
+    def _read_complete(self, wanted: _Wanted) -> CompactSession:
+        session, _ = wanted
         turns = self._connection.execute("SELECT record FROM turns WHERE session = ?", (session,))
         links = self._connection.execute("SELECT record FROM links WHERE session = ?", (session,))
         annotations = self._connection.execute(
             "SELECT record FROM annotations WHERE session = ? ORDER BY seq", (session,)
         )
-        return _graph(session, turns, links, annotations)
+        return _graph(wanted, turns, links, annotations)
 
-    def _read_window(self, session: str, root: str, depth: int, radius: int) -> CompactSession:
+    def _read_window(self, wanted: _Wanted, root: str, depth: int, radius: int) -> CompactSession:
+        session, _ = wanted
         rows: list[Any] = self._connection.execute(
             """SELECT turns.seq, turns.record FROM places
                JOIN turns ON turns.session = places.session AND turns.seq = places.seq
@@ -137,11 +142,14 @@ class Sessions:
             "SELECT record FROM annotations WHERE session = ? AND last >= ? AND first <= ? ORDER BY seq",
             (session, min(numbers), max(numbers)),
         )
-        return _graph(session, ((record,) for _, record in rows), links, annotations)
+        return _graph(wanted, ((record,) for _, record in rows), links, annotations)
 
 
-def _graph(session: str, turns: Iterable[Any], links: Iterable[Any], annotations: Iterable[Any]) -> CompactSession:
+def _graph(wanted: _Wanted, turns: Iterable[Any], links: Iterable[Any], annotations: Iterable[Any]) -> CompactSession:
+    session, as_of = wanted
     records = [read_turn(record) for (record,) in turns]
+    if as_of is not None:
+        records = [record for record in records if is_up_to(from_text(record.time), as_of)]
     edges = [(parent, record.id, kind) for record in records for parent, kind in record.parents]
     for (record,) in links:
         link = read_link(record)

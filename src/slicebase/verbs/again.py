@@ -3,7 +3,7 @@
 from slicebase.context.assemble import Candidate, Context
 from slicebase.context.lost import LOST_RULES
 from slicebase.context.manifest import Manifest, heading
-from slicebase.core.times import to_text
+from slicebase.core.times import from_text, to_text
 from slicebase.errors import SlicebaseError
 from slicebase.verbs.contexts import Request, context_for
 from slicebase.verbs.graph import Graph
@@ -19,19 +19,23 @@ def context_again(parts: Parts, before: Manifest, *, record: bool = True) -> Con
         return project_context(parts, before.budget.tokens, record=record)
     if before.ranker == LOST_RULES:
         session, prompt = before.filters["session"], before.filters.get("prompt")
-        return lost_context(parts, session, before.budget.tokens, prompt=prompt, record=record)
+        last = before.filters.get("last")
+        return lost_context(parts, session, before.budget.tokens, prompt=prompt, as_of=last, record=record)
     return _question_again(parts, before, record=record)
 
 
 def _question_again(parts: Parts, before: Manifest, *, record: bool) -> Context:
     """Asks the question of a manifest again, with the same budget and policy, of what is stored now.
 
-    A context of a run begins with the last snapshot of the run; it is bound to no step.
+    A context as of a time is built as of that time again. A context of a run begins with the last snapshot of the run;
+    it is bound to no step.
     """
     policies = [pinned.policy_params_hash for pinned in before.slices]
     policy = Graph(parts).policy(policies[0] if policies else "focused")
     budget = before.budget
-    request = Request(before.question, budget.tokens, budget.turns, parts.surroundings.now(), policy)
+    last = before.filters.get("last")
+    moment = parts.surroundings.now() if last is None else from_text(last)
+    request = Request(before.question, budget.tokens, budget.turns, moment, policy, last is not None)
     return built(parts, lambda: context_for(parts, request, _snapshot_again(parts, before, request)), record=record)
 
 
@@ -44,7 +48,7 @@ def _snapshot_again(parts: Parts, before: Manifest, request: Request) -> tuple[C
 
     try:
         first = heading(request.question, to_text(request.as_of))
-        return first_pieces(parts, corpus.removeprefix("run:"), request.tokens, first)
+        return first_pieces(parts, corpus.removeprefix("run:"), request.tokens, first, request.last)
     except SlicebaseError as error:
         if error.code not in ("no-run", "purged"):
             raise

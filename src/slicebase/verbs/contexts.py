@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from math import inf
 from typing import Any, Final, NamedTuple
 
+from msgspec.structs import replace
+
 from slicebase.context.assemble import Candidate, Context, assemble
 from slicebase.context.manifest import Budget, PinnedSlice, heading
 from slicebase.context.match import unwanted, without
@@ -35,13 +37,22 @@ NOT_NARROWED: Final = Narrowed(EVERY_TURN, EVERY_FILE)
 
 
 class Request(NamedTuple):
-    """A request for a context: the question, the budget, the point in time, and the policy for slices."""
+    """A request for a context: the question, the budget, the point in time, and the policy for slices.
+
+    With `is_past`, nothing is taken that is later than the point in time, or has no date (ruling 52).
+    """
 
     question: str
     tokens: int
     turns: int | None
     as_of: int
     policy: SlicePolicyV1
+    is_past: bool = False
+
+    @property
+    def last(self) -> int | None:
+        """The time after which nothing is taken; None if there is none."""
+        return self.as_of if self.is_past else None
 
 
 def context(
@@ -59,7 +70,7 @@ def context(
     """Builds a context for a question and records its manifest; `Slicebase.context` describes the options."""
     moment = parts.surroundings.now() if as_of is None else milliseconds(as_of)
     asked = parts.surroundings.redaction.text(question)  # the manifest keeps it
-    request = Request(asked, tokens, turns, moment, Graph(parts).policy(policy or "focused"))
+    request = Request(asked, tokens, turns, moment, Graph(parts).policy(policy or "focused"), as_of is not None)
     if run is None:
         return built(parts, lambda: context_for(parts, request), record=record)
     from slicebase.verbs.narrate import bind, check_step, first_pieces  # imported here for a fast start
@@ -67,7 +78,11 @@ def context(
     if record and not parts.truth.database.read_only:
         check_step(parts, run, step)
     first = heading(asked, to_text(moment))
-    made = built(parts, lambda: context_for(parts, request, first_pieces(parts, run, tokens, first)), record=record)
+    made = built(
+        parts,
+        lambda: context_for(parts, request, first_pieces(parts, run, tokens, first, request.last)),
+        record=record,
+    )
     if made.recorded:
         bind(parts, run, made, step)
     return made
@@ -95,22 +110,25 @@ def build_context(
     """
     query = read(request.question)
     _check(request, query)
-    turns = wanted.turns
+    turns = None if wanted.turns is None else wanted.turns._replace(as_of=request.last)
     ranked = [] if turns is None else ranked_turns(truth, index, query.words, CONSIDERED, turns)
-    pinned, selections = _slices(truth, ranked[:ANCHORS], request.policy)
+    pinned, selections = _slices(truth, ranked[:ANCHORS], request)
     merged = merge(ranked, selections)
     if turns:
         passing = ask_turns(index, truth, lambda: index.passing([each.turn for each in merged], turns))
         merged = [each for each in merged if each.turn in passing]
-    candidates = _turn_candidates(truth, merged)
+    candidates = _turn_candidates(truth, index, merged, request.last)
     if chunks is not None and wanted.files is not None:
-        count = ask_turns(index, truth, lambda: len(index))
+        count = ask_turns(index, truth, lambda: index.count(request.last))
         candidates += _chunk_candidates(chunks, request, count, query, wanted.files)
     excluded = unwanted(query)
     candidates = [each for each in candidates if not any(term.is_in(each.text) for term in excluded)]
     filters: dict[str, Any] = {"rows": "active", "archived": False} if chunks is not None else {}
     if query.narrows:
         filters["query"] = [*map(str, query.filters), *(f"-{term.text}" for term in query.excluded)]
+    if request.is_past:
+        filters["last"] = to_text(request.as_of)
+        filters["undated"] = 0 if turns is None else ask_turns(index, truth, lambda: index.undated(turns))
     return assemble(
         request.question,
         to_text(request.as_of),
@@ -127,7 +145,7 @@ def build_context(
 def _chunk_candidates(
     chunks: LibraryChunks, request: Request, turns: int, query: Query, files: Filters
 ) -> list[Candidate]:
-    found = chunks.ranked(query.words, CHUNKS, request.as_of, files, without(query))
+    found = chunks.ranked(query.words, CHUNKS, request.as_of, files, without(query), request.last)
     scaled = rescaled(found, len(chunks), turns or len(chunks))
     return [candidate for each in scaled if (candidate := chunks.candidate(each, request.as_of))]
 
@@ -161,12 +179,13 @@ def _check_budget(what: str, number: int, least: int) -> None:
 
 
 def _slices(
-    truth: Truth, anchors: Sequence[Ranked], policy: SlicePolicyV1
+    truth: Truth, anchors: Sequence[Ranked], request: Request
 ) -> tuple[list[PinnedSlice], list[tuple[Ranked, Sequence[Selected]]]]:
     pinned: list[PinnedSlice] = []
     selections: list[tuple[Ranked, Sequence[Selected]]] = []
+    policy = request.policy
     for anchor in anchors:
-        graph = truth.sessions.around(anchor.turn, policy.max_radius)
+        graph = truth.sessions.around(anchor.turn, policy.max_radius, request.last)
         found = context_slice(graph, anchor.turn, policy)
         hashes = (found.slice_id, found.policy_params_hash, found.export_hash)
         pinned.append(PinnedSlice(graph.session_id, anchor.turn, *hashes, found.annotators))
@@ -174,9 +193,12 @@ def _slices(
     return pinned, selections
 
 
-def _turn_candidates(truth: Truth, merged: Sequence[Ranked]) -> list[Candidate]:
+def _turn_candidates(truth: Truth, index: TurnIndex, merged: Sequence[Ranked], last: int | None) -> list[Candidate]:
     records = truth.turns.find(found.turn for found in merged)
     sessions = {session: truth.turns.session(session) for session in {each.record.session for each in records.values()}}
+    if last is not None:  # the title of a session that went on may tell what came later
+        for session in ask_turns(index, truth, lambda: index.unfinished(sessions, last)):
+            sessions[session] = replace(sessions[session], title=None)
     candidates = []
     for found in merged:
         record = records[found.turn].record

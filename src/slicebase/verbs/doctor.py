@@ -21,9 +21,9 @@ from slicebase.history.follow import purged_states
 from slicebase.history.transcripts import AgentHome, expiring_transcripts
 from slicebase.index.disposable import Disposable, problems_of
 from slicebase.index.entries import Filters
-from slicebase.index.meaning import installed
 from slicebase.index.turn_schema import CHUNKS_LAYOUT, TURNS_LAYOUT
 from slicebase.index.upkeep import holds_purged
+from slicebase.index.word_vectors import installed
 from slicebase.library.check import validate
 from slicebase.library.finder import Finder
 from slicebase.library.folder import PAYLOADS, SliceFolder

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from textwrap import shorten
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from slicebase.context.assemble import Candidate, Context, assemble
 from slicebase.context.forms import for_index
@@ -24,12 +24,12 @@ from slicebase.context.ranking import CONSIDERED, Figures, rank, rarity
 from slicebase.context.rediscovery import LookupKind, Repeated, naming, repeated, things
 from slicebase.core.hashing import lone_surrogate
 from slicebase.core.refs import as_words
-from slicebase.core.times import Moment, from_text, milliseconds, to_text
+from slicebase.core.times import LAST_UNDATED, Moment, from_text, is_up_to, milliseconds, to_text
 from slicebase.errors import SlicebaseError
 from slicebase.graph.contents import readable_text
 from slicebase.graph.record import TurnRecord
 from slicebase.graph.turn import Turn
-from slicebase.history.compactions import compacted_sessions, compactions
+from slicebase.history.compactions import CompactedSession, compacted_sessions, compactions
 from slicebase.history.imports import ImportProgress
 from slicebase.index.narrow import TurnFilters
 from slicebase.index.turns import TurnIndex
@@ -162,11 +162,34 @@ def lost_context(
         name = _session(parts, session)
         if name is None:
             raise SlicebaseError("no-session", "no stored session was compacted", hint="`lost` returns an empty result")
-        removed, since = compactions(parts.truth, name)
-        judged = judge(removed, since)
-        return render_lost(parts.truth, parts.turn_index, name, removed, judged, tokens, moment, asked)
+        found, filters = compactions(parts.truth, name), dict[str, Any]()
+        if as_of is not None:
+            found, filters["undated"] = _until(moment, found)
+            filters["last"] = to_text(moment)
+        judged = judge(found.compactions, found.since)
+        return render_lost(
+            parts.truth, parts.turn_index, name, found.compactions, judged, tokens, moment, asked, filters
+        )
 
     return built(parts, build, record=record)
+
+
+def _until(last: int, found: CompactedSession) -> tuple[CompactedSession, int]:
+    """Returns the compactions up to a time without turns that are later or undated, and how many are undated."""
+    following = [*(each.before for each in found.compactions[1:]), found.since]
+    known = [
+        (each, after)
+        for each, after in zip(found.compactions, following[: len(found.compactions)], strict=True)
+        if is_up_to(each.summary[-1].time, last)
+    ]
+    removed = [CompactedTurns(tuple(_dated(last, each.before)), each.summary) for each, _ in known]
+    turns = {turn.id: turn for each, after in known for turn in (*each.before, *after)}
+    undated = sum(0 <= turn.time <= LAST_UNDATED for turn in turns.values())
+    return CompactedSession(removed, _dated(last, known[-1][1]) if known else []), undated
+
+
+def _dated(last: int, turns: Iterable[Turn]) -> list[Turn]:
+    return [turn for turn in turns if is_up_to(turn.time, last)]
 
 
 def _checked(prompt: str) -> str:
@@ -196,6 +219,7 @@ def render_lost(
     tokens: int,
     as_of: int,
     prompt: str | None,
+    filters: dict[str, Any] | None = None,
 ) -> Context:
     """Builds a context of lost items, the most needed first, under the heading of their kind."""
     question = f"what was lost when session:{session} was compacted"
@@ -224,6 +248,7 @@ def render_lost(
             "session": session,
             "compactions": [loss.summary.id for loss in judged.losses],
             **({"prompt": prompt} if prompt else {}),
+            **(filters or {}),
         },
         slices=(),
         groups=[row.heading for row in TABLE.values()],

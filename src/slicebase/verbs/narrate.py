@@ -113,9 +113,9 @@ def _candidate(snapshot: dict[str, Json], size: int) -> Candidate:
     )
 
 
-def first_pieces(parts: Parts, run_id: str, budget: int, first: str) -> tuple[Candidate, ...]:
-    """Returns what a context of a run begins with: the narrative of its last snapshot that passed."""
-    latest = parts.truth.runs.latest(run_id)
+def first_pieces(parts: Parts, run_id: str, budget: int, first: str, last: int | None = None) -> tuple[Candidate, ...]:
+    """Returns what a context of a run begins with: the narrative of its last snapshot that passed, up to a time."""
+    latest = parts.truth.runs.latest(run_id, last)
     return (snapshot_candidate(latest.snapshot, budget, first),) if latest else ()
 
 

@@ -19,9 +19,9 @@ from slicebase.workspace.workspace import Workspace
 if TYPE_CHECKING:  # keeps start-up fast: a part is imported when it is created
     from collections.abc import Mapping
 
-    from slicebase.index.meaning import WordVectors
     from slicebase.index.schema import ReadProgress
     from slicebase.index.turns import TurnIndex
+    from slicebase.index.word_vectors import WordVectors
     from slicebase.library.chunks import LibraryChunks
     from slicebase.library.finder import Finder
     from slicebase.library.folder import SliceFolder
@@ -122,7 +122,7 @@ class Parts:
         """Returns the vectors of words, if they are installed and switched on."""
         if not self.settings.context_semantic:
             return None
-        from slicebase.index.meaning import word_vectors  # imported here for a fast start
+        from slicebase.index.word_vectors import word_vectors  # imported here for a fast start
 
         return word_vectors()
 

@@ -14,6 +14,7 @@ import apsw
 from slicebase.context.manifest import Manifest, manifest_id, read_manifest, replayed
 from slicebase.core.hashing import digest, raw_digest
 from slicebase.core.ids import uuid_bytes
+from slicebase.core.times import from_text
 from slicebase.errors import Exit, SlicebaseError
 from slicebase.graph.policy import policy_from_bytes
 from slicebase.graph.record import AnnotationRecord, read_annotations, read_link, read_session_record, read_turn
@@ -327,13 +328,15 @@ class _Verification:
                     self._report("DRIFTED", "file", f"{name} {piece.ref}", piece.text_hash, found)
 
     def _slices(self, name: str, manifest: Manifest) -> None:
+        last = manifest.filters.get("last")
         for pinned in manifest.slices:
             place = f"{name} slice {pinned.slice_id}"
             if pinned.session in self._broken_sessions or pinned.policy_params_hash in self._broken_policies:
                 continue
             try:
                 policy = self._truth.policies.find(pinned.policy_params_hash)
-                found = self._truth.sessions.slice_around(pinned.anchor_turn_id, policy)
+                as_of = None if last is None else from_text(last)
+                found = self._truth.sessions.slice_around(pinned.anchor_turn_id, policy, as_of)
             except SlicebaseError as error:
                 self._report("UNVERIFIABLE", "slice", place, pinned.export_hash, error.message)
                 continue

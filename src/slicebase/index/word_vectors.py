@@ -7,8 +7,6 @@ the same texts have the same vectors, and the same likeness to a question, on ev
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
-from hashlib import sha256
-from importlib.metadata import version
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
@@ -47,6 +45,9 @@ class WordVectors:
     """Vectors of words: a text's vector is the sum of those of its words, and similar texts have similar vectors."""
 
     def __init__(self) -> None:
+        from hashlib import sha256
+        from importlib.metadata import version
+
         import numpy
         from safetensors.numpy import load
         from tokenizers import Tokenizer

@@ -12,10 +12,10 @@ from slicebase import Slicebase
 from slicebase.context.question import analyse
 from slicebase.context.ranking import RANKER, Ranked, rank
 from slicebase.graph.turn import Session
-from slicebase.index import meaning
-from slicebase.index.meaning import passages, word_vectors
+from slicebase.index import word_vectors as module
 from slicebase.index.turn_schema import IndexedTurn
 from slicebase.index.turns import TurnIndex
+from slicebase.index.word_vectors import passages, word_vectors
 from slicebase.workspace.settings import set_setting
 from tests.conversations import annotate, name, turn
 
@@ -77,7 +77,7 @@ def test_the_manifest_names_the_model_and_the_digest_of_its_weights_and_replay_n
     made = memory.context(QUESTION, 400)
     assert made.manifest.ranker.startswith(f"{RANKER} wordllama/")
     assert len(made.manifest.ranker.partition(" sha256:")[2]) == 64
-    monkeypatch.setattr(meaning, "word_vectors", lambda: None)
+    monkeypatch.setattr(module, "word_vectors", lambda: None)
     assert memory.replay(made.id).text == made.text
     assert memory.context(QUESTION, 400).pieces == plain.pieces
 
@@ -97,8 +97,8 @@ def test_without_the_package_contexts_are_built_without_it_and_doctor_says_so(
 ) -> None:
     before = memory.context(QUESTION, 400)
     switch(memory, on=True)
-    monkeypatch.setattr(meaning, "_NEEDED", ("no_such_package",))
-    monkeypatch.setattr(meaning, "word_vectors", meaning.word_vectors.__wrapped__)
+    monkeypatch.setattr(module, "_NEEDED", ("no_such_package",))
+    monkeypatch.setattr(module, "word_vectors", module.word_vectors.__wrapped__)
     assert memory.context(QUESTION, 400).pieces == before.pieces
     assert [complaint.message for complaint in memory.doctor()[0] if "word vectors" in complaint.message]
 

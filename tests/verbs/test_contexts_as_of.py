@@ -1,0 +1,152 @@
+"""Contexts as of a time (ruling 52): nothing of them is later, and what has no date is left out and counted."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from slicebase import Slicebase
+from slicebase.context.assemble import Context
+from slicebase.core.times import to_text
+from slicebase.graph.turn import Session, Turn
+from tests.conversations import annotate, name, store, turn
+
+DAY = 86_400_000
+T = 20_000 * DAY
+TALK = (
+    turn("red", text="the pump is red", time=T),
+    turn("blue", "red", text="the pump is blue now", time=T + 1),
+    turn("sold", "blue", text="it was sold", time=T + 210 * DAY),
+    turn("undated", "red", text="a pump of some day"),
+)
+
+
+@pytest.fixture
+def clock() -> list[int]:
+    """The time of the workspace: its one number."""
+    return [T]
+
+
+@pytest.fixture
+def memory(tmp_path: Path, clock: list[int]) -> Iterator[Slicebase]:
+    with Slicebase.init(tmp_path, clock=lambda: clock[0] / 1000) as opened:
+        opened.truth.turns.add(Session("s", "test", "Sold pumps"), TALK, annotate)
+        yield opened
+
+
+def refs(context: Context) -> set[str]:
+    return {piece.ref for piece in context.pieces}
+
+
+def turns(*names: str) -> set[str]:
+    return {f"turn:{name(each)}" for each in names}
+
+
+def at(context: Context) -> tuple[set[str], int]:
+    return refs(context), context.undated
+
+
+def test_what_is_later_or_undated_is_left_out_and_the_undated_are_counted(memory: Slicebase) -> None:
+    assert at(memory.context("pump", as_of=T / 1000)) == (turns("red"), 1)
+    assert at(memory.context("pump", as_of=(T + DAY) / 1000)) == (turns("red", "blue"), 1)
+    assert at(memory.context("pump", as_of=(T - 1) / 1000)) == (set(), 1)
+    assert at(memory.context("pump session:s role:assistant", as_of=T / 1000)) == (set(), 0)
+    assert at(memory.context("pump")) == (turns("red", "blue", "sold", "undated"), 0)
+
+
+def test_slices_are_of_that_time_and_do_not_drift_when_the_session_goes_on(memory: Slicebase) -> None:
+    before = memory.context("pump", as_of=(T + DAY) / 1000)
+    store(memory.truth, [turn("more", "blue", text="the pump again", time=T + 2 * DAY)])
+    assert memory.context("pump", as_of=(T + DAY) / 1000).id == before.id
+    assert not memory.verify().findings
+    assert memory.replay(before.id).text == before.text
+
+
+def test_a_title_is_shown_once_its_session_has_ended(memory: Slicebase) -> None:
+    assert "Sold" not in memory.context("pump", as_of=(T + DAY) / 1000).text
+    memory.truth.turns.add(Session("t", "test", "Mills"), [turn("mill", session="t", text="a mill", time=T)], annotate)
+    assert "## Mills · session:t" in memory.context("mill", as_of=T / 1000).text
+
+
+def test_a_context_as_of_a_time_is_asked_again_as_of_that_time(memory: Slicebase) -> None:
+    before = memory.context("pump", as_of=T / 1000)
+    assert memory.context_again(before.id).id == before.id
+
+
+def test_a_run_begins_with_its_last_snapshot_of_that_time(memory: Slicebase, clock: list[int]) -> None:
+    memory.runs.start("r", "Sell the pumps.", "Sold.")
+    for day in (1, 2):
+        clock[0] = T + day * DAY
+        memory.runs.compact("r")
+
+    def first(moment: int) -> str:
+        pieces = memory.context("pump", as_of=moment / 1000, run="r", record=False).pieces
+        return pieces[0].label.partition(" · ")[0]
+
+    assert [first(T + day * DAY) for day in (3, 2, 1)] == ["snapshot 2", "snapshot 2", "snapshot 1"]
+    assert first(T + DAY - 1) == "user"
+
+
+def test_rows_have_their_own_dates_and_sections_that_of_their_file(memory: Slicebase, clock: list[int]) -> None:
+    clock[0] = T
+    log = memory.library.create("Log", "Rows.", type="jsonl")
+    page = memory.library.create("Page", "Sections.", body="# Weir\n\nA heron.\n\n# Mill\n\nNo heron.\n")
+    for day in (1, 2):
+        clock[0] = T + day * DAY
+        memory.library.remember(log.id, f"heron number {day}")
+
+    def found(moment: int) -> list[str]:
+        texts = [piece.text for piece in memory.context("heron", as_of=moment / 1000, record=False).pieces]
+        return sorted(text.partition("\n")[0] for text in texts)
+
+    assert found(T - 1) == []
+    assert found(T) == ["# Mill", "# Weir"]
+    assert found(T + 2 * DAY - 1) == ["# Mill", "# Weir", "heron number 1"]
+    memory.library.remember(page.id, "A third heron.")
+    assert found(T + 2 * DAY - 1) == ["heron number 1"]
+    assert len(found(T + 2 * DAY)) == 4
+
+
+WORDS = ("heron", "weir", "mill", "boats", "boating", "the", "painted")
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> list[Turn]:
+    """A session that branches and one without parents, on three days and without a date."""
+    found = []
+    for number in range(draw(st.integers(1, 9))):
+        session = draw(st.sampled_from("pq"))
+        above = draw(st.sampled_from(["nobody", *range(number)])) if session == "p" else None
+        found.append(
+            turn(
+                number,
+                *(() if above is None else (above,)),
+                session=session,
+                text=" ".join(draw(st.lists(st.sampled_from(WORDS), min_size=1, max_size=5))),
+                time=draw(st.sampled_from([0, T, T + DAY, T + 2 * DAY])),
+            )
+        )
+    return found
+
+
+def built(history: list[Turn], moment: int) -> Context:
+    with TemporaryDirectory() as folder, Slicebase.init(Path(folder)) as memory:
+        store(memory.truth, history)
+        return memory.context("boats by the mill", as_of=to_text(moment), record=False)
+
+
+@settings(max_examples=6, deadline=None)
+@given(histories(), st.sampled_from([T, T + DAY]))
+def test_it_is_the_context_of_a_workspace_that_has_only_the_turns_up_to_that_time(
+    history: list[Turn], moment: int
+) -> None:
+    known = [each for each in history if 0 < each.time <= moment]
+    one, other = built(history, moment), built(known, moment)
+    assert one.text == other.text
+    assert one.undated == len([each for each in history if not each.time])
+    expected = msgspec.structs.replace(other.manifest, filters={**other.manifest.filters, "undated": one.undated})
+    assert one.manifest == expected
