@@ -1,7 +1,15 @@
-"""What `bench handover` measures: what turns use, what a text names of it, and when a next action came next."""
+"""What benchmarks measure: what a handover names of what is used, and how much of an answer is found."""
 
+import json
+from collections import Counter
+from hashlib import sha256
+
+from bench._recall_methods import ours, recency
+from bench._recall_sets import CODING, HALVES, Asked, History, coding_questions, turn_of, workspace
 from bench._used import Known, Thing
 from bench.handover import Answer, CameNext, Cut, score
+from bench.recall import Delivered, interval, measure
+from slicebase.core.ids import is_uuid, turn_id
 from slicebase.graph.turn import Part
 from tests.context.transcripts import Transcript
 
@@ -135,3 +143,63 @@ def test_precision_is_the_share_of_what_is_named_and_recall_of_what_is_used() ->
     )
     assert (found.precision, found.recall, found.f1) == (0.5, 0.5, 0.5)
     assert score([], ["file"]).f1 == 0
+
+
+# Recall
+
+
+def _own(number: int) -> str:
+    return turn_id("bench", "s", number)
+
+
+def test_a_question_is_answered_by_all_of_its_turns_or_by_any() -> None:
+    asked = Asked("Why?", frozenset("ab"))
+    assert [asked.answered_by(found) for found in ("", "ac", "abc")] == [0, 0.5, 1]
+    assert [asked._replace(each_answers=True).answered_by(found) for found in ("c", "ac")] == [0, 1]
+
+
+def test_recall_is_that_of_the_ranking_and_of_what_a_context_delivers_whole_or_as_an_excerpt() -> None:
+    texts = [
+        "The tide turns at noon.",
+        "Lamps " * 3_000 + "stand near the harbour.",
+        "Bread is baked daily.",
+        "Thanks!",
+    ]
+    turns = [
+        turn_of(_own(at), "s", "user", text, 1_700_000_000_000 + at, _own(at - 1) if at else None)
+        for at, text in enumerate(texts)
+    ]
+    questions = [
+        Asked("When does the tide turn?", frozenset([_own(0)])),
+        Asked("Where is the harbour?", frozenset([_own(1)])),
+        Asked("Who?", frozenset([turn_id("bench", "elsewhere", 0)])),  # no turn answers it: it is not asked
+    ]
+    with workspace(turns) as memory:
+        history = History(memory, questions)
+        found = measure([history], {"ours": ours, "recency": recency}, [2_000])
+        assert history.neighbours[_own(0)] == [_own(0), _own(1), _own(2)]
+    tide, harbour = found["ours"]
+    assert (tide.ranked[0], harbour.ranked[0]) == (_own(0), _own(1))
+    assert tide.figures == (1, 1, 1, 1, 1, 1)
+    assert (tide.delivered, harbour.delivered) == ((Delivered(1, 1, 1),), (Delivered(1, 1, 0),))
+    assert found["recency"][0].ranked == [_own(3), _own(2), _own(1), _own(0)]
+    assert found["recency"][0].reciprocal_rank == 0.25
+
+
+def test_an_interval_leaves_out_a_fortieth_of_the_means_on_each_side() -> None:
+    samples = [[0, 0], [1, 1], *[[0, 1]] * 38]
+    assert interval([0.0, 1.0], samples) == (0.5, 0.5)
+    assert interval([0.0, 1.0], [[0, 0], *samples]) == (0, 0.5)
+
+
+def test_questions_about_coding_sessions_are_in_halves_by_a_fixed_rule() -> None:
+    sessions = {each["file"]: each for each in json.loads(CODING.read_text())["sessions"]}
+    count: Counter[str] = Counter(dict.fromkeys(HALVES, 0))
+    for file in sorted(sessions, key=lambda name: sha256(name.encode()).digest()):
+        assert sessions[file]["half"] == min(HALVES, key=count.__getitem__)
+        count[sessions[file]["half"]] += len(sessions[file]["questions"])
+        assert len(sessions[file]["questions"]) <= 8
+    assert count == {"tune": 30, "report": 30}
+    asked = [each for half in HALVES for each in coding_questions(half)]
+    assert len({each.text for each in asked}) == len(asked)
+    assert all(1 <= len(each.evidence) <= 4 and all(map(is_uuid, each.evidence)) for each in asked)
