@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slicebase.context.question import Question
-from slicebase.context.ranking import ASIDE, PARTS, SUMMARY, Figures, Matches, Ranked, TurnFigures, rank
+from slicebase.context.ranking import PARTS, SUMMARY, UNSPOKEN, Figures, Matches, Ranked, TurnFigures, rank
 from slicebase.context.when import When
 
 NOTHING_DATED = Question((), ())
@@ -128,7 +128,13 @@ def test_of_equal_scores_the_newest_comes_first_then_they_go_by_id() -> None:
 
 
 def test_calls_results_and_thinking_keep_half_of_every_part_and_a_summary_gets_a_fifth_more() -> None:
-    turns = [turn(1, voice="user"), turn(2, voice="assistant"), turn(3, voice=ASIDE), turn(4), turn(5, voice=SUMMARY)]
+    turns = [
+        turn(1, voice="user"),
+        turn(2, voice="assistant"),
+        turn(3, voice=UNSPOKEN),
+        turn(4),
+        turn(5, voice=SUMMARY),
+    ]
     ranked = Index(turns, {"fox": dict.fromkeys(range(1, 6), 1)}).ranked()
     assert list(ranked) == [5, 1, 2, 4, 3]
     assert ranked[1].parts == ranked[2].parts == ranked[4].parts
@@ -154,7 +160,9 @@ def indexes(draw: st.DrawFn) -> Index:
     ]
     counts = st.dictionaries(st.integers(1, count), st.integers(1, 3), min_size=1, max_size=4)
     matches = draw(st.dictionaries(st.sampled_from(["fox", "hen", "cow"]), counts, max_size=3))
-    voices = draw(st.lists(st.sampled_from(["", "user", "assistant", ASIDE, SUMMARY]), min_size=count, max_size=count))
+    voices = draw(
+        st.lists(VOICES, min_size=count, max_size=count)
+    )
     turns = [turn(number, session=number % 3, voice=voice) for number, voice in enumerate(voices, 1)]
     return Index(turns, matches, links)
 

@@ -38,12 +38,12 @@ _OPENING = 1 / 6
 _SUBSTANTIAL = 50  # the size from which a turn has substance, in tokens
 # Tenths of its worth that a turn keeps in which nobody speaks: calls, results, thinking; those of a summary; and those
 # of what the other one says, if the question is about its author.
-_ASIDE = 5
+_UNSPOKEN = 5
 _SUMMARY = 12
 _OTHER_ONE = 7
 
 
-ASIDE: Final = "aside"
+UNSPOKEN: Final = "unspoken"
 SUMMARY: Final = "summary"
 
 
@@ -57,7 +57,7 @@ class TurnFigures(NamedTuple):
     size: int  # tokens
     label: str  # the stems of the label at the beginning of the text, separated by spaces
     opens: int  # 1 if no turn comes before it, else 0
-    voice: str = ""  # the role of who speaks, ASIDE where nobody does, or SUMMARY; empty for what is not a turn
+    voice: str = ""  # the role of who speaks, UNSPOKEN where nobody does, or SUMMARY; empty for what is not a turn
 
 
 class Matches(NamedTuple):
@@ -126,7 +126,7 @@ def _scorer(question: Question, figures: Figures) -> Callable[[TurnFigures], tup
     labels = _worth_of_labels(figures, round(unit * _LABEL))
     dates = _worth_of_dates(question, figures, unit)
     substance, opening = round(unit * _SUBSTANCE), round(unit * _OPENING)
-    kept = {ASIDE: _ASIDE, SUMMARY: _SUMMARY, "assistant": _OTHER_ONE if question.of_author else 10}
+    kept = {UNSPOKEN: _UNSPOKEN, SUMMARY: _SUMMARY, "assistant": _OTHER_ONE if question.of_author else 10}
 
     def parts_of(turn: TurnFigures) -> tuple[int, ...]:
         number, _, session, _, size, label, opens, voice = turn

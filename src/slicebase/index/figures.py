@@ -16,7 +16,7 @@ import apsw
 
 from slicebase.context.identifiers import in_any_case
 from slicebase.context.question import Question
-from slicebase.context.ranking import ASIDE, SPREAD_STEPS, SUMMARY, Figures, Matches, TurnFigures, rarity
+from slicebase.context.ranking import SPREAD_STEPS, SUMMARY, UNSPOKEN, Figures, Matches, TurnFigures, rarity
 from slicebase.core.times import to_text
 from slicebase.graph.contents import kind_bits
 from slicebase.index.narrow import EVERY_TURN, TurnFilters, conditions, up_to
@@ -244,7 +244,7 @@ def _turns(
     among = json.dumps(list(reached))
     rows: Any = connection.execute(
         "SELECT number, id, session, time, size, label, NOT EXISTS (SELECT 1 FROM link WHERE child = number),"
-        f" CASE WHEN kinds & {_SUMMED} THEN '{SUMMARY}' WHEN role = '' OR kinds & {_SPOKEN} THEN role ELSE '{ASIDE}'"
+        f" CASE WHEN kinds & {_SUMMED} THEN '{SUMMARY}' WHEN role = '' OR kinds & {_SPOKEN} THEN role ELSE '{UNSPOKEN}'"
         " END FROM turn WHERE number IN (SELECT value FROM json_each(?))",
         (among,),
     )
