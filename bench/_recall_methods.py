@@ -16,6 +16,7 @@ from bench._recall_sets import History
 from slicebase.context.query import read
 from slicebase.context.question import analyse
 from slicebase.context.ranking import CONSIDERED, RANKER
+from slicebase.core.times import from_text
 from slicebase.index.turns import TurnIndex
 from slicebase.verbs.graph import ranked_turns
 
@@ -96,8 +97,8 @@ def fusion(history: History) -> Ranker:
 
 
 def ours(history: History) -> Ranker:
-    truth, index = history.memory.truth, history.memory.turn_index
-    return lambda question: [each.turn for each in ranked_turns(truth, index, read(question).words, CONSIDERED)]
+    truth, index, now = history.memory.truth, history.memory.turn_index, from_text(history.as_of)
+    return lambda question: [each.turn for each in ranked_turns(truth, index, read(question).words, CONSIDERED, now)]
 
 
 def _best(turns: list[str], scores: Iterable[float]) -> list[str]:

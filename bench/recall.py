@@ -16,6 +16,7 @@ methods.
 import random
 from argparse import ArgumentParser
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from statistics import fmean
 from typing import NamedTuple
 
@@ -24,9 +25,9 @@ from bench._recall_sets import HALVES, SETS, Asked, Half, History
 from slicebase.context.assemble import Candidate, Context, assemble
 from slicebase.context.manifest import Budget
 from slicebase.context.query import read
+from slicebase.context.question import analyse
 from slicebase.context.ranking import RANKER, Ranked
 from slicebase.core.hashing import digest_of, tokens
-from slicebase.graph.record import TurnRecord
 from slicebase.verbs.contexts import turn_candidate
 
 TURN_BUDGETS = (5, 10, 16, 32)
@@ -123,17 +124,20 @@ def _real(history: History, question: str, size: int, _: Sequence[str]) -> Conte
 
 def _assembled(history: History, question: str, size: int, ranked: Sequence[str]) -> Context:
     """Builds a context of ranked turns, as ours are built."""
-    records = [history.records[turn] for turn in ranked]
-    worths = range(len(records), 0, -1)
-    candidates = [_candidate(history, record, worth) for record, worth in zip(records, worths, strict=True)]
-    terms = {word.text for word in history.memory.turn_index.words(read(question).words)}
-    budget = Budget(size)
-    return assemble(question, history.as_of, budget, candidates, terms=terms, ranker="", filters={}, slices=())
+    known = _candidates(history)
+    candidates = [known[turn]._replace(score=len(ranked) - place) for place, turn in enumerate(ranked)]
+    words = read(question).words
+    terms = analyse(words, history.memory.turn_index.words(words)).words
+    return assemble(question, history.as_of, Budget(size), candidates, terms=terms, ranker="", filters={})
 
 
-def _candidate(history: History, record: TurnRecord, worth: int) -> Candidate:
-    text = history.memory.truth.readable_text_of(record) or ""
-    return turn_candidate(record, history.sessions[record.session], text, Ranked(record.id, worth, {}))
+@lru_cache(maxsize=1)  # for all questions and methods
+def _candidates(history: History) -> dict[str, Candidate]:
+    read_text = history.memory.truth.readable_text_of
+    return {
+        turn: turn_candidate(each, history.sessions[each.session], read_text(each) or "", Ranked(turn, 0, {}))
+        for turn, each in history.records.items()
+    }
 
 
 # Showing
@@ -146,7 +150,7 @@ def show(name: str, half: Half, answers: dict[str, list[Answer]]) -> None:
     sizes = TOKEN_BUDGETS[: len(first[0].delivered)]
     columns = [*(f"{most} turns" for most in TURN_BUDGETS), "MRR", *(f"{size:,} tokens" for size in sizes)]
     print(f"\n{name}, {half}: {len(first)} questions")
-    print(f"{'':28}" + "".join(f"{each:>{_WIDTH}}" for each in [*columns, *("complete" for _ in sizes)]))
+    print(f"{'':28}" + "".join(f"{each:>{_WIDTH}}" for each in [*columns, *(f"{size:,} whole" for size in sizes)]))
     for method, found in answers.items():
         figures = list(zip(*(each.figures for each in found), strict=True))
         means = [*map(fmean, figures), *(_complete(found, place) for place in range(len(sizes)))]

@@ -98,10 +98,39 @@ def test_the_words_of_a_refusal_are_its_reason_or_what_the_user_says_next(transc
         transcript.user(reason)
     else:
         transcript.run("npm install", f"{refused} The user provided the following reason: {reason}", error=True)
-    (claim,) = [each for each in handover(transcript.turns).claims if "refused" in each.statement]
-    assert claim.statement == f"The user refused Bash: npm install, and said: {reason}"
+    (claim,) = [each for each in handover(transcript.turns).claims if "Refused" in each.statement]
+    assert claim.statement == f"The user said: {reason.rstrip('.')}. Refused: Bash: npm install"
     assert claim.evidence.quote == reason
     assert len(claim.turns) == 2
+
+
+def test_a_question_about_a_call_is_over_when_the_work_has_moved_on(transcript: Transcript) -> None:
+    refused = "The user doesn't want to proceed with this tool use. the user said:"
+    transcript.user("Clean up.")
+    transcript.run("git gc", f"{refused} do we need that?", error=True)
+    transcript.run("make clean", f"{refused} keep the build. Is it large?", error=True)
+    for _ in range(2):
+        assert len(of(handover(transcript.turns), "instruction")) == 2
+        transcript.say("No, it is small.")
+        transcript.user("Go on with the parser.")
+    transcript.say("The parser is done.")
+    (instruction,) = of(handover(transcript.turns), "instruction")
+    assert instruction.startswith("The user said: keep the build.")
+
+
+def test_a_refused_plan_is_over_with_the_next_one_that_is_approved(transcript: Transcript) -> None:
+    refused = "The user doesn't want to proceed with this tool use."
+    transcript.user("Plan it.")
+    transcript.call(
+        "ExitPlanMode", {"plan": "# Plan A"}, f"{refused} the user said: only unit tests, please", error=True
+    )
+    transcript.call("ExitPlanMode", {"plan": "# Plan B"}, refused, error=True)
+    transcript.interrupt()
+    found = handover(transcript.turns)
+    assert of(found, "instruction") == ["The user said: only unit tests, please. Refused: ExitPlanMode: # Plan A"]
+    assert [each.partition(":")[0] for each in asked(found)] == ["prompt"]
+    transcript.call("ExitPlanMode", {"plan": "# Plan C"}, "User has approved your plan.")
+    assert of(handover(transcript.turns), "instruction") == []
 
 
 def test_the_last_prompt_is_a_claim_once_it_is_answered(transcript: Transcript) -> None:
@@ -149,6 +178,36 @@ def test_files_have_their_last_state(transcript: Transcript) -> None:
     ]
 
 
+def test_files_are_also_those_that_commands_and_subagents_write(transcript: Transcript) -> None:
+    transcript.user("Work on them.")
+    transcript.call("Read", {"file_path": "/w/a.py"}, "1")
+    transcript.run("cd /w && sed -i s/1/2/ a.py && make > /tmp/log.txt", "")
+    started = transcript.call("Task", {"prompt": "Work on b.py."}, "Done.")
+    agent = Transcript()
+    agent.call("Read", {"file_path": "/w/c.py"}, "1")
+    written = agent.call("Edit", {"file_path": "/w/b.py", "old_string": "x", "new_string": "y"}, "ok")
+    agent.call("Edit", {"file_path": "/w/bad.py", "old_string": "x", "new_string": "y"}, "no such file", error=True)
+    transcript.run("mv /w/new.txt /w/a.py", "")
+    found = handover(transcript.turns, {started.id: agent.turns})
+    assert of(found, "file") == ["/w/a.py (changed 2 times)", "/w/b.py (changed, last by a subagent)"]
+    assert [claim.turns for claim in found.claims if "subagent" in claim.statement] == [(started.id, written.id)]
+
+
+def test_a_script_that_is_gone_is_no_command_that_worked(transcript: Transcript) -> None:
+    transcript.user("Reproduce it.")
+    transcript.call("Write", {"file_path": "/w/repro.py", "content": "x"}, "ok")
+    transcript.run("python repro.py", "ok")
+    transcript.run("make lint", "ok")
+    transcript.run("rm repro.py", "")
+    assert of(handover(transcript.turns), "command") == ["make lint"]
+
+
+def test_what_the_user_was_asked_is_no_task_of_the_agent(transcript: Transcript) -> None:
+    transcript.user("Why is it slow?")
+    transcript.say("The parser reads each file twice.\n\nShould I read each file once?")
+    assert asked(handover(transcript.turns)) == ["asked: Should I read each file once?"]
+
+
 def test_commands_that_failed_last_are_none_that_worked(transcript: Transcript) -> None:
     transcript.user("Test it.")
     transcript.run("pytest", "2 failed", error=True)
@@ -169,11 +228,13 @@ def test_the_actions_of_a_trajectory_are_calls(transcript: Transcript) -> None:
     transcript.user("Fix it.")
     transcript.call("open", "open src/a.py 12", "[File: src/a.py]")
     transcript.call("edit", "edit 1:1\nfixed_value = 1\nend_of_edit", "File updated.")
+    transcript.say("The value was cut. Let's use the script to see whether it is fixed.")
     transcript.call("python", "python repro.py", "fine")
     transcript.call("submit", "submit", "diff")
     found = handover(transcript.turns)
-    assert of(found, "file") == ["src/a.py (changed, last fixed_value, end_of_edit)"]
+    assert of(found, "file") == ["src/a.py (changed, last fixed_value)"]
     assert of(found, "command") == ["python repro.py"]
+    assert of(found, "decision") == []
     assert found.questions == []
 
 

@@ -38,7 +38,7 @@ CHANGING = [
     "node tools/newsletter.js --list all", "node tools/deleteUsers.js", "python ueberweisen.py --monat 10",
     "bash skripte/löschen.sh", "python enviar_facturas.py",
     "make start-prod", "rake emails:weekly", "ssh web 'cat a > /etc/b'", 'psql -c "select delete_customer(4)"',
-    "alembic revision -m x", "tox -e release", "python scripts/rotate_keys.py",
+    "git stash", "git checkout -- .", "alembic revision -m x", "tox -e release", "python scripts/rotate_keys.py",
 ]  # fmt: skip
 
 

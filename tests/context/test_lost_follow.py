@@ -121,6 +121,21 @@ def test_an_error_is_resolved_when_the_same_is_done_again_with_success() -> None
     assert set(states(script, "error").values()) == {"resolved"}
 
 
+def test_an_error_is_open_as_long_as_only_something_else_succeeds() -> None:
+    script = Transcript()
+    script.run("go build ./...", "a.go:3: undefined: max_tries", error=True)
+    script.run("go build ./pkg", "ok")
+    script.run("ruff check .", "ok")
+    assert states(script, "error", "command") == {
+        "go build ./...": "failed",
+        "a.go:3: undefined: max_tries": "open",
+        "go build ./pkg": "standing",
+        "ruff check .": "standing",
+    }
+    script.run("go build ./... && go test ./...", "ok")
+    assert "open" not in states(script, "error").values()
+
+
 # Statements
 
 

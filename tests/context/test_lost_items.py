@@ -224,7 +224,9 @@ def test_conclusions_of_the_assistant_and_of_subagents_are_findings() -> None:
 def test_a_line_of_output_is_a_finding_if_the_assistant_uses_a_name_in_it() -> None:
     script = Transcript()
     script.run("grep -rn limit", "a.py:1: max_tries = 3\nb.py:9: other_name = 4")
-    script.say("So max_tries is what limits it.")
+    script.call("WebSearch", {"query": "x"}, 'Links: [{"title": "max_wait"}]')
+    script.say("So max_tries is what limits it, and max_wait.")
+    assert [mark for _, mark in texts_and_marks(script, "finding")].count("relied on") == 1
     assert ("a.py:1: max_tries = 3", "relied on") in texts_and_marks(script, "finding")
 
 
@@ -355,6 +357,7 @@ def test_artefacts_are_branches_commits_urls_and_created_files() -> None:
     script.call("Write", {"file_path": "/repo/docs/plan.md", "content": "x"}, "File created successfully at: x")
     script.call("Edit", {"file_path": "/repo/a.py"}, "updated")
     script.say("Opened https://example.net/team/repo/pull/17.")
+    script.run("gh api repos/a/b/pulls/1/comments", '[{"avatar": "https://images.example.net/people/946600"}]')
     assert {item.mark: item.quotes[0] for item in found(script, "artefact")} == {
         "branch": "fix/reader",
         "commit": "0a1b2c3",

@@ -66,6 +66,8 @@ def test_a_long_paragraph_is_divided_at_its_sentences() -> None:
         ("Now let me check what the reader does here, line by line:", None),
         ("Good. The reader is a type alias. Let me change it.", "The reader is a type alias."),
         ("Reading stops at 10 lines.", "Reading stops at 10 lines."),
+        ("Launching a review workflow.", None),
+        ("Launching two agents at once breaks it.", "Launching two agents at once breaks it."),
         ("Now let me also check the rest to make sure I don't miss any.", None),
         ("**1. Weak coverage** of the reader.", "**1. Weak coverage** of the reader."),
     ],

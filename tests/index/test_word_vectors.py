@@ -63,7 +63,7 @@ def asked(index: TurnIndex, question: str) -> list[Ranked]:
 def test_a_turn_that_shares_no_word_with_the_question_is_found_by_what_it_means(memory: Slicebase) -> None:
     assert f"turn:{name('t0')}" not in refs(memory)
     switch(memory, on=True)
-    best = max(memory.context(QUESTION, 400).manifest.pieces, key=lambda piece: piece.score)
+    best = max(memory.context(QUESTION, 400).pieces, key=lambda piece: piece.score)
     assert best.ref == f"turn:{name('t0')}"
     assert best.parts["meaning"] > 0
 

@@ -269,6 +269,22 @@ def test_an_agent_is_told_that_it_repeats_itself(one_agent: Agent) -> None:
     assert one_agent.result("run", action="status", run="r")["status"]["metrics"]["loops"] == 1
 
 
+def test_a_run_has_budgets_and_guards_and_a_report_in_pages(one_agent: Agent) -> None:
+    done = '{"text": "Tests pass.", "budgets": {"max_steps": 2}, "guards": {"loop": "stop"}}'
+    one_agent.result("run", action="start", run="r", objective="Fix it.", done=done)
+    asked = [{"type": "QUESTION", "payload": {"question": f"Why {number}?"}} for number in range(200)]
+    one_agent.result("run", action="log", run="r", events=asked)
+    first = one_agent.result("run", action="report", run="r")
+    assert (
+        "- Steps: 0 of 2" in one_agent.result("run", action="report", run="r", page=first["next"])["status"]["report"]
+    )
+    assert first["status"]["report"].startswith("# Report of run r")
+    tried = [{"type": "ACT_DONE", "step": 1, "payload": {"text": "make"}}]
+    tried += [{"type": "OBSERVE_DONE", "step": 1, "payload": {"text": "error"}}]
+    assert one_agent.refusal("run", action="log", run="r", events=tried * 3) == "loop-found"
+    assert one_agent.refusal("run", action="start", objective="Fix it.", done='{"text": ') == "bad-json"
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -8,6 +8,7 @@ from slicebase.errors import SlicebaseError
 from slicebase.runs.event import EventDraft, LogHead
 from slicebase.runs.gate import Spent, budgets_of, cost_of, exceeded, spent
 from slicebase.runs.records import Budgets
+from slicebase.runs.status import tally_of
 from tests.runs.made import NOW, RUN, append_all, cycle
 
 
@@ -61,3 +62,18 @@ def test_a_cost_that_is_not_an_amount_costs_nothing(cost: Any) -> None:
 def test_a_clock_that_runs_backwards_spends_no_time() -> None:
     drafts = [EventDraft(type="X"), EventDraft(type="X", time="2025-01-01T00:00:00.000Z")]
     assert spent(append_all(LogHead(RUN), drafts, NOW)[0]).seconds == 0
+
+
+def test_time_counts_from_the_first_event_that_has_a_date() -> None:
+    times = ("1970-01-01T00:00:00.000Z", "1970-01-01T00:00:09.000Z", "2026-01-01T00:00:00.000Z")
+    drafts = [EventDraft(type="X", time=time) for time in (*times, "2026-01-01T00:00:05.000Z")]
+    events = append_all(LogHead(RUN), drafts, NOW)[0]
+    assert [spent(events[:count]).seconds for count in (2, 3, 4)] == [9, 0, 5]
+    assert [tally_of(RUN, events[:count]).spent.seconds for count in (2, 3, 4)] == [9, 0, 5]
+
+
+def test_large_budgets_are_shown_as_people_write_them() -> None:
+    spent_all = Spent(0, 4_123_456.5, 0.25)
+    assert exceeded(Budgets(max_seconds=4_100_000, max_cost=0.2), spent_all) == (
+        "seconds 4123456 of 4100000, cost 0.25 of 0.2"
+    )

@@ -92,6 +92,7 @@ def test_other_events_in_between_do_not_end_a_row() -> None:
         ("-rw-r--r-- 1 me me 12 Nov 17 17:00 a", "-rw-r--r-- 1 me me 12 Nov 17 17:01 a"),
         ("3 mins 18.5 secs", "2 mins 1.0 secs"),
         ("elapsed: 2.84", "elapsed: 11.2"),
+        ("listening on http://127.0.0.1:54321", "listening on http://127.0.0.1:40101"),
         ("/var/folders/x9/ab12_c/T/tmp731830b7", "/var/folders/x9/ab12_c/T/tmp9k3b7"),
         ("\x1b[31mred\x1b[0m  \nend", "red\nend"),
     ],
@@ -115,6 +116,7 @@ def test_times_durations_numbers_of_processes_and_temporary_names_are_no_differe
         ("May 12 files", "May 13 files"),
         ("5 min", "6 min"),
         ("time: 5", "time: 6"),
+        ("port 8080 is in use", "port 8081 is in use"),
     ],
 )
 def test_everything_else_is_a_difference(one: str, other: str) -> None:

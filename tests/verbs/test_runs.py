@@ -18,8 +18,10 @@ from slicebase.files.body.rows import row_line
 from slicebase.graph.turn import Parent, Session
 from slicebase.history.annotate import Annotator
 from slicebase.runs.event import EventDraft
+from slicebase.runs.evidence import Evidence, Lookup
 from slicebase.runs.gate import DEFAULT_THRESHOLDS, Thresholds, is_run_id
 from slicebase.runs.records import Span
+from slicebase.verbs.evidence import ChunkTexts
 from slicebase.verbs.session_runs import run_of
 from tests.context.test_projection import TRANSCRIPT
 from tests.importers.test_swe_agent import HISTORY
@@ -155,6 +157,26 @@ def test_claims_are_made_and_change_their_status(base: Slicebase) -> None:
     assert code_of(lambda: base.runs.claim(RUN, "No.", status="verified")) == "gate-would-refuse"
     assert code_of(lambda: base.runs.claim(RUN, "No.", cite=["ev_" + "0" * 32])) == "no-evidence"
     assert code_of(lambda: base.runs.claim(RUN, id="c9", status="retracted")) == "no-item"
+
+
+def test_a_compaction_looks_once_at_a_text_that_many_claims_cite(
+    base: Slicebase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "notes.md").write_text("The lock file is stale.\n")
+    (chunk,) = base.add(tmp_path / "notes.md").chunks
+    quoted = base.cite(chunk.chunk_id, quote="stale")
+    for number in range(3):
+        base.runs.claim(RUN, f"It was stale, case {number}.", status="verified", cite=[quoted.evidence_id])
+    looked: list[str] = []
+    real = ChunkTexts.look_up
+
+    def look_up(texts: ChunkTexts, record: Evidence) -> Lookup:
+        looked.append(record.evidence_id)
+        return real(texts, record)
+
+    monkeypatch.setattr(ChunkTexts, "look_up", look_up)
+    base.runs.compact(RUN)
+    assert looked == [quoted.evidence_id]
 
 
 def test_conflicts_failures_and_questions_are_opened_and_closed(base: Slicebase) -> None:
@@ -521,7 +543,7 @@ def test_a_context_of_a_run_has_only_pieces_that_are_nearly_as_good_as_the_best(
     base.runs.compact(RUN)
     made = base.context("why does the build fail", 4000, run=RUN)
     found = [piece.score for piece in made.pieces[1:]]
-    worse = [each.score for each in made.manifest.left_out if each.reason == "score"]
+    worse = [each.score for each in made.left_out if each.reason == "score"]
     assert found
     assert worse
     assert max(worse) < 0.85 * max(found) <= min(found)

@@ -11,6 +11,7 @@ from slicebase.cli.options import open_base
 from slicebase.cli.output import json_option, note, print_json, print_json_text, print_text, printable
 from slicebase.cli.run_options import run_argument, run_name, thresholds_of
 from slicebase.core.times import known_time
+from slicebase.runs.values import shown_number
 from slicebase.verbs.names import shortened
 
 if TYPE_CHECKING:
@@ -56,7 +57,8 @@ def status_lines(status: "RunStatus") -> Iterator[str]:
     yield from _incident_lines(status)
     each = metrics.seconds_per_verified_claim
     if each is not None:
-        yield f"price      {each:g} s and {metrics.cost_per_verified_claim:g} per verified claim"
+        cost = shown_number(metrics.cost_per_verified_claim or 0)
+        yield f"price      {shown_number(each)} s and {cost} per verified claim"
 
 
 _MOST_INCIDENTS = 5  # of each kind, the last ones
@@ -79,9 +81,9 @@ def _spent(status: "RunStatus") -> str:
     parts = []
     for name in ("steps", "seconds", "cost"):
         limit = getattr(status.budgets, f"max_{name}")
-        before = f" ({getattr(status.inherited, name):g} of it inherited)" if status.inherited else ""
+        before = f" ({shown_number(getattr(status.inherited, name))} of it inherited)" if status.inherited else ""
         if limit is not None:
-            parts.append(f"{name} {getattr(status.spent, name):g} of {limit:g}{before}")
+            parts.append(f"{name} {shown_number(getattr(status.spent, name))} of {shown_number(limit)}{before}")
     return ", ".join(parts)
 
 

@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Final, Literal, NamedTuple
 
-from slicebase.context.lost_shell import pipelines, without_documents
+from slicebase.context.lost_shell import commands_run, files_written
 from slicebase.context.lost_tools import file_changes
 from slicebase.graph.turn import Part
 from slicebase.runs.event import Event
@@ -195,8 +195,8 @@ class _Done(NamedTuple):
 
 
 def _done_by(call: Call) -> _Done:
-    run = tuple(_run_by(call))
-    written = list(_written(call, run))
+    run = tuple(commands_run(call.command)) if call.command is not None and _is_shell(call) else ()
+    written = list(_written(call))
     removed = tuple(_parts(path) for path, is_removed in written if is_removed)
     return _Done(tuple(_parts(path) for path, _ in written), removed, run)
 
@@ -224,33 +224,14 @@ def _is_run(words: list[str], named: tuple[str, ...]) -> bool:
     return plain[: len(said)] == said and (options <= given or force)
 
 
-_REMOVING_COMMANDS: Final = frozenset({"rm", "mv", "unlink", "rmdir"})
-_WRITING_COMMANDS: Final = frozenset({"tee", "truncate", "touch"})
-_REDIRECTED: Final = re.compile(r"(?<![<>&\d])>{1,2}\s*([^\s;|&<>()]+)")
-_WORDS: Final = re.compile(r"""(?:'[^']*'|"[^"]*"|[^\s'"])+""")
-
-
-def _written(call: Call, run: Iterable[list[str]]) -> Iterator[tuple[str, bool]]:
+def _written(call: Call) -> Iterator[tuple[str, bool]]:
     """Yields the paths that a call writes, and whether it removes or renames each."""
     part = Part(type="tool_call", name=call.tool, arguments=call.arguments)
     if isinstance(call.arguments, dict) and call.arguments.get("command") == "view":
         return
     yield from ((change.path, change.how == "removed") for change in file_changes(part))
-    if call.command is None or not _is_shell(call):
-        return
-    for command in run:
-        words = command[1:] if command[:2] in (["git", "rm"], ["git", "mv"]) else command
-        names = [word for word in words[1:] if not word.startswith("-")]
-        if words[0] in _REMOVING_COMMANDS | _WRITING_COMMANDS:
-            yield from ((name, words[0] in _REMOVING_COMMANDS) for name in names)
-        elif words[0] == "cp" or (words[0] == "sed" and any(word.startswith("-i") for word in words)):
-            yield words[-1], False
-    script = _unquoted(without_documents(call.command))
-    yield from ((match[1].strip("'\""), False) for match in _REDIRECTED.finditer(script))
-
-
-def _unquoted(script: str) -> str:
-    return re.sub(r"'[^']*'|\"[^\"]*\"", lambda match: " " if " " in match[0] or ">" in match[0] else match[0], script)
+    if call.command is not None and _is_shell(call):
+        yield from files_written(call.command)
 
 
 def _is_shell(call: Call) -> bool:
@@ -262,25 +243,6 @@ _SHELL_NAMES: Final = frozenset(
     """bash shell local_shell exec_command container.exec run_shell_command run_terminal_cmd terminal execute_bash
     run_command sh""".split()  # noqa: SIM905
 ) | {""}
-_BEFORE: Final = frozenset({"sudo", "time", "nice", "nohup", "env", "command"})
-_GIT_PLACE: Final = frozenset({"-C", "-c", "--git-dir", "--work-tree"})
-
-
-def _run_by(call: Call) -> Iterator[list[str]]:
-    """Yields the words of each command that a call runs."""
-    command = call.command
-    if command is None or not _is_shell(call):
-        return
-    for pipeline in pipelines(command):
-        for stage in pipeline.stages:
-            words = [word.strip("'\"") for word in _WORDS.findall(stage)]
-            while words and words[0] in _BEFORE:
-                yield words
-                words = words[1:]
-            while len(words) > 2 and words[0] == "git" and words[1] in _GIT_PLACE:
-                words = [words[0], *words[3:]]
-            if words:
-                yield words
 
 
 # A log

@@ -2,33 +2,25 @@
 
 It is what `tt lost` looks for (`lost_follow.items`): standing instructions, decisions, findings, artefacts, and
 commands that tested or built and worked; the files that were written or read last, with their state; and the last
-prompt, if it was answered. Each is a claim of a `kind`, a candidate, with its words as evidence. An open task and a
-prompt without an answer are questions.
+prompt, if it was answered. Each is a claim of a `kind`, a candidate, with its words as evidence. An open task, a
+prompt without an answer, and what the user was asked are questions.
 What is over (done, resolved, revised, rejected …) is neither.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from itertools import islice
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
+from slicebase.context.handover_files import AgentTurns, HandoverFile, handover_files
+from slicebase.context.lost_commands import base_name
 from slicebase.context.lost_follow import items
 from slicebase.context.lost_items import TranscriptItem, placed_parts
 from slicebase.context.lost_phrases import is_narration
 from slicebase.context.lost_reader import REASON
 from slicebase.context.lost_requests import Exchange, exchanges
-from slicebase.context.lost_shell import simple_commands
 from slicebase.context.lost_speech import said_by_user
-from slicebase.context.lost_tools import (
-    FINISHERS,
-    PATHS,
-    READERS,
-    argument,
-    as_calls,
-    command_in,
-    file_changes,
-    tool_name,
-)
+from slicebase.context.lost_tools import FINISHERS, as_calls, tool_name
 from slicebase.context.lost_words import sentences
 from slicebase.context.outcomes import OpenFailures, outcome
 from slicebase.core.hashing import canonical, digest_of
@@ -44,10 +36,7 @@ _QUESTION: Final = 300
 _STEP: Final = 200
 _BEGINNING: Final = 60  # characters of a statement by which it is found again
 _CITED: Final = 500  # characters of a call that is cited as a whole
-_NEWEST: Final = 8  # turns in which an edit says what the work is about now
-_MOST_NAMES: Final = 5
 _MOVED_ON: Final = 2  # prompts that were answered after one that was interrupted
-_MOST_READ: Final = 12  # files that were only read
 _ID_DIGITS: Final = 12
 
 
@@ -75,8 +64,11 @@ class Handover(NamedTuple):
     questions: list[HandoverQuestion]
 
 
-def handover(turns: Sequence[Turn]) -> Handover:
-    """Returns what an agent needs to continue after these turns, which are given in order."""
+def handover(turns: Sequence[Turn], agents: AgentTurns | None = None) -> Handover:
+    """Returns what an agent needs to continue after these turns, which are given in order.
+
+    `agents` has the turns of subagents by the turn that started them: what they wrote is there, too.
+    """
     texts = _TurnTexts(turns)
     turns = as_calls(turns)
     found = items(turns)
@@ -85,23 +77,28 @@ def handover(turns: Sequence[Turn]) -> Handover:
     claims: dict[str, HandoverClaim] = {}
     newest_first = sorted(found, key=lambda item: (-item.order, item.start))
     calls = _Calls(turns)
+    files = list(handover_files(turns, agents or {}))
+    removed = frozenset(base_name(file.path) for file in files if file.how == "removed")
     said = [
         item
         for item in newest_first
         if item.state in _STANDS
         and _is_claim(item)
         and not (item.state == "open" and item.turn in calls.mended)
-        and not (item.kind == "command" and item.result in calls.broken)
+        and not (item.kind == "command" and (item.result in calls.broken or _names(item, removed)))
     ]
     answered = _prompt(asked[-1], turns) if asked and waiting is None else ()
-    for kind, words, name, place in (*answered, *_said(said), *calls.refused(), *_files(turns)):
+    moved_on = [each.order for each in asked if each.is_answered][-_MOVED_ON:]
+    recent = {turn.id for turn in turns[moved_on[0] if len(moved_on) == _MOVED_ON else 0 :]}
+    for kind, words, name, place in (*answered, *_said(said), *calls.refused(recent), *_files(files)):
         claim_id = f"{kind}-{digest_of([kind, name]).removeprefix('sha256:')[:_ID_DIGITS]}"
         evidence = texts.cite(place)
         if evidence is not None and claim_id not in claims:
             claims[claim_id] = HandoverClaim(
                 claim_id, kind, _cut(words, _STATEMENT), evidence, (place.turn, *place.also)
             )
-    return Handover(list(claims.values()), list(_questions(found, asked, waiting, turns)))
+    still = [item for item in found if item.turn not in calls.reasons]  # these are said with the refusals
+    return Handover(list(claims.values()), list(_questions(still, asked, waiting, turns)))
 
 
 class _Words(NamedTuple):
@@ -124,13 +121,16 @@ def _is_claim(item: TranscriptItem) -> bool:
         return item.state == "standing" and item.result is not None
     if item.kind == "artefact":
         return item.mark != "file"  # files are claims with their state
-    if item.mark != "by the user" and _PROPOSES.match(item.text):
+    if item.mark != "by the user" and _PROPOSES.search(item.text):
         return False
     leads_in = item.origin == "report" and item.text.rstrip("*_` ").endswith(":")
     return item.kind == "decision" or (item.kind == "finding" and item.form != "heading" and not leads_in)
 
 
-_PROPOSES: Final = re.compile(r"\W*let's\b", re.IGNORECASE)  # while it works, an agent says so of its next step
+# While it works, an agent says so of its next step.
+_PROPOSES: Final = re.compile(
+    r"\A\W*let's\b|\blet's (?:use|do)\b[^.]* to (?:see|check|find|look|verify|search|test)\b", re.IGNORECASE
+)
 
 
 def _prompt(last: Exchange, turns: Sequence[Turn]) -> Iterator[_Found]:
@@ -158,12 +158,39 @@ def _said(found: Iterable[TranscriptItem]) -> Iterator[_Found]:
         yield item.kind, item.text, name, _Words(item.turn, item.text, item.start, item.end)
 
 
+class _Refusal(NamedTuple):
+    """A call that the user refused, with the user's words, if there are any, and where these are, or the call is."""
+
+    call: str
+    at: _Words
+    said: str = ""
+
+    @property
+    def statement(self) -> str:
+        """The refusal as a sentence. The words come first: they stay if it is cut."""
+        stop = "" if self.said.endswith((".", "!", "?", "…")) else "."
+        return (
+            f"The user said: {self.said}{stop} Refused: {self.call}" if self.said else f"The user refused {self.call}"
+        )
+
+    def explained(self, words: str, turn: Turn) -> "_Refusal":
+        """Returns the refusal with words of the user in a turn."""
+        at = _words_in(turn, words[:_STEP])._replace(also=(self.at.also or (self.at.turn,)))
+        return self._replace(at=at, said=_cut(" ".join(words.split()), _STEP))
+
+    @property
+    def only_asks(self) -> bool:
+        """Whether the user asked back, and nothing else."""
+        return self.said.endswith("?") and len(list(sentences(self.said))) == 1
+
+
 class _Calls:
     """How the calls of a conversation ended: which the user refused, and what was said of failures that are over."""
 
     def __init__(self, turns: Sequence[Turn]) -> None:
         self.mended: set[str] = set()  # turns right after a failure that was made good
-        self._refused: dict[str, _Found] = {}
+        self.reasons: set[str] = set()  # turns in which the user refused a call with a reason
+        self._refused: dict[str, _Refusal] = {}
         self._failed_at: dict[str, set[str]] = {}  # the turns in which a failure that is open was reported
         self._unexplained: str | None = None  # one of these, for which the user gave no reason yet
         self._open = OpenFailures()
@@ -189,38 +216,38 @@ class _Calls:
         """The turns in which failures that are open were reported."""
         return {turn for turns in self._failed_at.values() for turn in turns}
 
-    def refused(self) -> Iterator[_Found]:
+    def refused(self, recent: Set[str]) -> Iterator[_Found]:
         """Yields the calls that the user refused and that were not made since, the newest first.
 
-        The words of the user are those of the refusal, or what the user said next.
+        The words of the user are those of the refusal, or what the user said next. A question about a call is over
+        when the work has moved on, which it has not in recent turns.
         """
-        yield from reversed(self._refused.values())
+        for key, refusal in reversed(self._refused.items()):
+            if refusal.at.turn in recent or not refusal.only_asks:
+                yield "instruction", refusal.statement, key, refusal.at
 
     def _explained(self, turn: Turn) -> None:
         """Adds what the user says after a refusal."""
         said = (said_by_user(part.text or "").strip() for part in turn.parts if part.type == "text" and not part.hidden)
         words = next(filter(None, said), "")
         if words and self._unexplained in self._refused:
-            self._add_words(self._unexplained, words, turn)
-
-    def _add_words(self, key: str, words: str, turn: Turn) -> None:
-        kind, statement, name, at = self._refused[key]
-        place = _words_in(turn, words[:_STEP])._replace(also=(at.turn,))
-        told = f"{statement}, and said: {_cut(' '.join(words.split()), _STEP)}"
-        self._refused[key] = kind, told, name, place
-        self._unexplained = None
+            self._refused[self._unexplained] = self._refused[self._unexplained].explained(words, turn)
+            self._unexplained = None
 
     def _ended(self, call: Part, caller: Turn, result: Part, turn: Turn) -> list[str]:
         """Notes how a call ended. Returns its failure."""
         found = outcome(call, result)
         key, name = str(sorted(found.needs) or found.call), found.fingerprint
-        self._refused.pop(key, None)
+        before = self._refused.pop(key, None)
         if found.ended == "refused":
-            at = _Words(caller.id, found.where.partition(": ")[2], 0, 0)
-            self._refused[key] = "instruction", f"The user refused {found.where}", key, at
-            self._unexplained = self._unexplained or key  # with one call, all beside it are refused
-            if reason := REASON.search(part_text(result)):
-                self._add_words(key, reason[1].strip(), turn)
+            now = _Refusal(found.where, _Words(caller.id, found.where.partition(": ")[2], 0, 0))
+            reason = REASON.search(part_text(result))
+            if reason:
+                self.reasons.add(turn.id)
+                now = now.explained(reason[1].strip(), turn)
+            else:
+                self._unexplained = self._unexplained or key  # with one call, all beside it are refused
+            self._refused[key] = before if before and before.said and not reason else now
         good = self._open.made_good(found) if found.ended == "ok" else []
         if found.ended == "failed":
             good = self._open.add(name, found)
@@ -231,72 +258,14 @@ class _Calls:
         return [name] if found.ended == "failed" else []
 
 
-class _FileState(NamedTuple):
-    how: str  # created, changed, removed or read
-    times: int
-    at: _Words
-    names: tuple[str, ...] = ()  # in the lines that the last edit changed
+def _files(files: Iterable[HandoverFile]) -> Iterator[_Found]:
+    for file in files:
+        yield "file", file.statement, file.path, _Words(file.turn, file.path, file.place, file.place, file.also)
 
 
-def _files(turns: Sequence[Turn]) -> Iterator[_Found]:
-    """Yields the files that were written, and some that were read, the last one first."""
-    failed = {part.call_id for turn in turns for part in turn.parts if part.type == "tool_result" and part.error}
-    files: dict[str, _FileState] = {}
-    for turn in turns:
-        for part, _, place in placed_parts(turn):
-            if part.type != "tool_call" or part.call_id in failed:
-                continue
-            changes = [(change.path, str(change.how)) for change in file_changes(part)]
-            changes += [(path, "removed") for path in _removed(part, files)]
-            if not changes and tool_name(part) in READERS and (path := argument(part, PATHS)):
-                changes = [(path, "read")]
-            for path, how in changes:
-                at = _Words(turn.id, path, place, place)
-                files[path] = _after(files.pop(path, None), how, at)._replace(names=_changed_names(part))
-    newest = {turn.id for turn in turns[-_NEWEST:]}
-    read = 0
-    for path, state in reversed(files.items()):
-        read += state.how == "read"
-        if state.how != "read" or read <= _MOST_READ:
-            times = f" {state.times} times" if state.times > 1 else ""
-            last = f", last {', '.join(state.names)}" if state.names and state.at.turn in newest else ""
-            yield "file", f"{path} ({state.how}{times}{last})", path, state.at
-
-
-def _removed(call: Part, known: Iterable[str]) -> Iterator[str]:
-    """Yields the known files that a command removes."""
-    for simple in simple_commands(command_in(tool_name(call), call.arguments) or ""):
-        program, *words = simple.removeprefix("git ").split()
-        for word in words if program == "rm" else ():
-            yield from (path for path in [*known] if path == word or path.endswith(f"/{word}"))
-
-
-def _after(before: _FileState | None, how: str, at: _Words) -> _FileState:
-    if before is None or before.how in ("read", "removed") or how == "removed":
-        return _FileState(how, 1, at)
-    if how == "read":
-        return before._replace(at=at)
-    return _FileState(before.how, before.times + 1, at)
-
-
-_NAME: Final = re.compile(r"\b(?=\w*[a-z0-9][A-Z]|\w*\w_\w|[A-Z]{2}\w*[a-z])[A-Za-z_]\w{3,}")
-
-
-def _changed_names(call: Part) -> tuple[str, ...]:
-    """Returns some names of code in the lines that an edit adds or removes."""
-    given = call.arguments if isinstance(call.arguments, dict) else {}
-    edits = given.get("edits") if isinstance(given.get("edits"), list) else [given]
-    found: dict[str, None] = {}
-    for edit in (each for each in edits or () if isinstance(each, dict)):
-        old, new = (_lines_of(edit, keys) for keys in (("old_string", "old_str"), ("new_string", "new_str")))
-        for line in [*(line for line in new if line not in old), *(line for line in old if line not in new)]:
-            found |= dict.fromkeys(_NAME.findall(line))
-    return tuple(found)[:_MOST_NAMES]
-
-
-def _lines_of(edit: Mapping[str, Any], keys: Iterable[str]) -> dict[str, None]:
-    texts = [text for key in keys if isinstance(text := edit.get(key), str)]
-    return {line.strip(): None for text in texts for line in text.splitlines()}
+def _names(command: TranscriptItem, files: frozenset[str]) -> bool:
+    """Returns whether a command names one of these files."""
+    return bool(files) and not files.isdisjoint(base_name(word) for word in command.text.split())
 
 
 # Open questions
@@ -334,7 +303,8 @@ def _questions(
             words = _cut(" ".join(item.text.split()), _QUESTION)
             if words.lower() not in seen:
                 seen.add(words.lower())
-                yield HandoverQuestion(f"task: {words} (turn:{item.turn})", (item.turn,))
+                what = "asked" if item.mark == "offered" else "task"  # who was asked is the user
+                yield HandoverQuestion(f"{what}: {words} (turn:{item.turn})", (item.turn,))
 
 
 def _is_current(task: TranscriptItem, asked: Sequence[Exchange]) -> bool:

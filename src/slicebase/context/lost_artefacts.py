@@ -35,8 +35,11 @@ def artefacts_in(text: str, command: str = "") -> Iterator[Artefact]:
         yield from _of_git(text, command)
     for match in _URL.finditer(text) if not command or command.startswith(("gh", "glab", "git push")) else ():
         url = match[0].rstrip(".,;:*_")
-        if not _NOTHING.search(url):
-            what = "pull request or issue" if _PULL.match(url) else "url"
+        what = "pull request or issue" if _PULL.match(url) else "url"
+        is_field = (
+            what == "url" and command and text[match.start() - 1 : match.start()] == '"'
+        )  # of JSON: of a person …
+        if not is_field and not _NOTHING.search(url):
             yield Artefact(what, url, (url,), match.start(), match.start() + len(url))
 
 

@@ -19,16 +19,18 @@ _SEEN: Final = 400  # characters of a command: what it does is said at its begin
 _MOST_WRAPPED: Final = 5
 
 
-def _set(words: str) -> frozenset[str]:
+def name_set(words: str) -> frozenset[str]:
+    """Returns the names in a text, between which there is white space."""
     return frozenset(words.split())
 
 
-def _table(**names: str) -> dict[str, frozenset[str]]:
-    return {name: _set(words) for name, words in names.items()}
+def name_table(**names: str) -> dict[str, frozenset[str]]:
+    """Returns sets of names by what they are for."""
+    return {name: name_set(words) for name, words in names.items()}
 
 
 # Programs with one purpose.
-_PROGRAMS: Final[Mapping[str, frozenset[str]]] = _table(
+_PROGRAMS: Final[Mapping[str, frozenset[str]]] = name_table(
     test="pytest py.test tox nox jest vitest mocha ava karma ctest rspec minitest phpunit pest unittest playwright "
     "cypress behave robot bats nose2 gotestsum",
     check="ruff mypy pyright pyre eslint prettier black isort flake8 pylint golangci-lint gofmt goimports staticcheck "
@@ -39,12 +41,12 @@ _PROGRAMS: Final[Mapping[str, frozenset[str]]] = _table(
     call="uvicorn gunicorn celery alembic streamlit jupyter",
 )
 # Programs that run what a project defines, or do several things by a subcommand.
-_RUNNERS: Final = _set(
+RUNNERS: Final = name_set(
     "make gmake just task mise rake npm pnpm yarn bun deno nx turbo gradle gradlew mvn mvnw cargo go dotnet swift mix "
     "bazel sbt zig stack cabal composer flutter dart rails poe invoke inv hatch pdm vite next docker lerna ember ng "
     "manage.py artisan flask django-admin terraform"
 )
-_MANY_TARGETS: Final = frozenset(["make", "gmake", "just", "task", "rake", "gradle", "gradlew", "mvn", "mvnw"])
+MANY_TARGETS: Final = frozenset(["make", "gmake", "just", "task", "rake", "gradle", "gradlew", "mvn", "mvnw"])
 _TARGETS: Final[tuple[tuple[CommandClass, re.Pattern[str]], ...]] = (
     ("test", re.compile(r"(?:^|[:_./-])(?:tests?|spec|specs|nextest|e2e|t\Z)(?=\Z|[:_./-])")),
     (
@@ -54,20 +56,20 @@ _TARGETS: Final[tuple[tuple[CommandClass, re.Pattern[str]], ...]] = (
     ("build", re.compile(r"(?:^|[:_./-])(?:build|compile|bundle|generate|package|dist)(?=\Z|[:_./-])")),
 )
 # Subcommands that install or look, of programs that otherwise run targets.
-_NO_TARGETS: Final = _set(
+_NO_TARGETS: Final = name_set(
     "install i ci add remove uninstall get mod list ls init new version help info doc env use outdated tree why "
     "upgrade update sync lock trust which exec ps images logs pull login cache config outdated search show"
 )
 # Languages whose programs are scripts of the project.
-_INTERPRETERS: Final = _set(
+INTERPRETERS: Final = name_set(
     "bash sh zsh node python python2 python3 ruby perl php lua rscript tsx ts-node pwsh elixir java deno bun"
 )
-_SCRIPT: Final = re.compile(r"[\w./~@+-]*[\w-]\.(?:sh|py|js|mjs|cjs|ts|rb|pl|php|lua|r|ps1|exs|jar)\Z", re.IGNORECASE)
+SCRIPT: Final = re.compile(r"[\w./~@+-]*[\w-]\.(?:sh|py|js|mjs|cjs|ts|rb|pl|php|lua|r|ps1|exs|jar)\Z", re.IGNORECASE)
 _OWN_PROGRAM: Final = re.compile(r"(?:\./)?[\w@+-][\w.@+-]*(?:/[\w.@+-]+)+\Z|\./[\w.@+-]+\Z")
 
 # Words for what changes something outside the checkout. They are looked for in subcommands, targets, names of scripts
 # and addresses, also in a few other languages: a script has the name that its team gives it.
-_CHANGES: Final = _set(
+_CHANGES: Final = name_set(
     "delete destroy drop apply push create post put patch send mail email restart stop deploy redeploy rollout "
     "rollback downgrade down undo publish release upload ship promote remove rm purge wipe truncate reset revoke "
     "terminate kill migrate stamp stage merge close comment approve notify announce invite pay charge refund "
@@ -85,7 +87,7 @@ _INSISTS: Final = re.compile(
     re.IGNORECASE,
 )
 # Programs that reach other machines or shared data: the subcommands that only look.
-_LOOKS: Final[Mapping[str, frozenset[str]]] = _table(
+_LOOKS: Final[Mapping[str, frozenset[str]]] = name_table(
     kubectl="get describe logs top explain diff events version api-resources",
     helm="list ls status get history template lint show version",
     terraform="plan validate show output fmt version",
@@ -120,6 +122,11 @@ _SENDS: Final = re.compile(
     r"--upload-file|--json)"
 )
 _POSTS: Final = re.compile(r"\s(?:(?:-X|--method)[ =]?(?!GET)[A-Z]+|-[fF]\b|--(?:raw-)?field|--input)")
+
+
+_GIT_CHANGES: Final = name_set(
+    "push reset clean rebase filter-repo filter-branch revert stash checkout switch restore commit merge cherry-pick am"
+)
 
 
 class NeededCommand(NamedTuple):
@@ -163,7 +170,7 @@ def command_class(pipeline: Pipeline) -> CommandClass | None:
     """Returns what a pipeline is needed again for; None if it is not, or if a part of it changes things."""
     if any(changes_things(stage) for stage in pipeline.stages):
         return None
-    return _class_of(_unwrapped(_words(pipeline.first)), pipeline.first)
+    return class_of(pipeline.first)
 
 
 _NARROW: Final = re.compile(
@@ -181,14 +188,14 @@ def is_narrow(simple: str) -> bool:
 
 def changes_things(command: str) -> bool:
     """Returns whether a simple command changes or may change something that cannot be done twice without harm."""
-    words = _unwrapped(_words(command))
+    words = command_words(command)
     if not words:
         return False
-    program = _base(words[0])
+    program = base_name(words[0])
     if program in ("rm", "mv", "dd", "shred", "scp", "rsync", "kill", "pkill", "killall", "sendmail", "mail"):
         return True
     if program == "git":
-        return _subcommand(words) in ("push", "reset", "clean", "rebase", "filter-repo", "filter-branch", "revert")
+        return _subcommand(words) in _GIT_CHANGES
     if program in ("ssh", "mosh"):
         remote = [stage for each in pipelines(_after_host(words)) for stage in each.stages]
         writes = _WRITES.search(_after_host(words)) is not None
@@ -217,11 +224,11 @@ def _has_changing_verb(program: str, words: Sequence[str]) -> bool:
     if any(program in names for what, names in _PROGRAMS.items() if what != "call"):
         return False
     said = [word.strip("'\"") for word in words if "=" not in word.lstrip("-")[:20]]
-    if program in _RUNNERS:  # their flags are about how they run
+    if program in RUNNERS:  # their flags are about how they run
         said = [word for word in said if not word.startswith("-")]
         if _target_class(words) == "test":  # other words are names of tests, or further targets
-            return program in _MANY_TARGETS and not _CHANGES.isdisjoint(said)
-    parts = (part for word in said for part in re.split(r"[\W\d_]+", _apart(_base(word))))
+            return program in MANY_TARGETS and not _CHANGES.isdisjoint(said)
+    parts = (part for word in said for part in re.split(r"[\W\d_]+", _apart(base_name(word))))
     return any(part in _CHANGES for part in parts) or any(_INSISTS.match(word) for word in said[1:])
 
 
@@ -236,17 +243,19 @@ def _after_host(words: Sequence[str]) -> str:
 # Classes
 
 
-def _class_of(words: Sequence[str], command: str) -> CommandClass | None:
+def class_of(simple: str) -> CommandClass | None:
+    """Returns what a simple command is for; None if it is for nothing that is needed again."""
+    words = command_words(simple)
     if not words:
         return None
-    program = _base(words[0])
+    program = base_name(words[0])
     for what in COMMAND_CLASSES:
         if program in _PROGRAMS[what]:
             return "check" if program == "tsc" and "--noEmit" in words else what
-    if program in _RUNNERS and (target := _target_class(words)):
+    if program in RUNNERS and (target := _target_class(words)):
         return target
-    if program in _INTERPRETERS and any(_SCRIPT.match(word) for word in words[1:4]):
-        return "test" if words[2:3] == ["test"] and _base(words[1]) == "manage.py" else "call"
+    if program in INTERPRETERS and any(SCRIPT.match(word) for word in words[1:4]):
+        return "test" if words[2:3] == ["test"] and base_name(words[1]) == "manage.py" else "call"
     looks = program in _LOOKS and program not in ("docker", "terraform")
     if looks or program in ("ssh", "curl", "psql", "mysql", "sqlite3", "redis-cli"):
         return "call"
@@ -255,7 +264,7 @@ def _class_of(words: Sequence[str], command: str) -> CommandClass | None:
 
 def _target_class(words: Sequence[str]) -> CommandClass | None:
     """Returns the class of a program that runs targets: of the first of its words that names one."""
-    program = _base(words[0])
+    program = base_name(words[0])
     plain = [word for word in words[1:] if not word.startswith("-") and "=" not in word]
     if program == "docker":
         return _docker_class(plain)
@@ -277,72 +286,16 @@ def _docker_class(plain: Sequence[str]) -> CommandClass | None:
     return "call" if plain[:1] == ["run"] or plain[:2] == ["compose", "up"] else None
 
 
-# What commands are for
-
-
-def command_family(simple: str) -> tuple[str, ...]:
-    """Returns what commands with one purpose have in common: the program, and its subcommand, target or script."""
-    words = _unwrapped(_words(simple))
-    if not words:
-        return ()
-    program = re.sub(r"\Apython[\d.]+\Z", "python", _base(words[0]))
-    plain = [word for word in words[1:] if not word.startswith("-") and "=" not in word]
-    if program in _INTERPRETERS and (script := next((word for word in plain if _SCRIPT.match(word)), None)):
-        after = plain[plain.index(script) + 1 :] if _base(script) in _RUNNERS else []
-        return program, _base(script), *after[:1]
-    if program in _RUNNERS:
-        plain = [word for word in plain if word not in ("run", "x", "r")]
-    return program, *plain[: 2 if program in _TWO_LEVELS else 1]
-
-
-_TWO_LEVELS: Final = _set("gh glab aws az gcloud")  # their subcommands have subcommands
-# Programs of one language. That one of them works says nothing about those of another language.
-_LANGUAGES: Final[Mapping[str, frozenset[str]]] = _table(
-    python="pytest py.test tox nox unittest nose2 behave ruff mypy pyright pyre black isort flake8 pylint manage.py",
-    javascript="npm pnpm yarn bun deno jest vitest mocha ava karma playwright cypress tsc webpack esbuild rollup vite "
-    "next eslint prettier biome stylelint standard ng ember lerna nx turbo",
-    go="go gotestsum golangci-lint gofmt goimports staticcheck",
-    rust="cargo rustc rustfmt",
-    jvm="gradle gradlew mvn mvnw javac kotlinc sbt ktlint",
-    ruby="rspec minitest rubocop rails",
-)
-
-
-def language_of(simple: str) -> str:
-    """Returns the language whose tools a command belongs to; nothing if it may be any, as with `make`."""
-    words = _unwrapped(_words(simple))
-    return next((language for language, names in _LANGUAGES.items() if words and _base(words[0]) in names), "")
-
-
-_NAMED_TESTS: Final = re.compile(r"\s-(?:run|k|t|-filter|-grep|-testNamePattern)[ =]('[^']*'|\"[^\"]*\"|\S+)")
-
-
-_ALL_TESTS: Final = re.compile(r"run|x|r|t|tests?(?:[:_-](?:ci|all))?|check|nextest|\w+=.*")  # words of a runner
-
-
-def targets_of_tests(simple: str) -> tuple[str, ...]:
-    """Returns what a test command tests: folders, files, and tests as `file::name`; one empty text for everything.
-
-    Of a target such as `test:unit`, it is the target; of `cargo test parser`, what follows.
-    """
-    words = _unwrapped(_words(_NAMED_TESTS.sub(" ", simple)))
-    plain = [word.strip("'\"") for word in words[1:] if not word.startswith("-")]
-    paths = [word for word in plain if re.search(r"[/.]|::", word)]
-    paths = [re.sub(r"\A\./|/?\.\.\.\Z|/\Z", "", path).strip(".") for path in paths]
-    if not paths and words and _base(words[0]) in _RUNNERS:
-        paths = [" ".join(word for word in plain if not _ALL_TESTS.fullmatch(word))]
-    named = [match[1].strip("'\"^$") for match in _NAMED_TESTS.finditer(simple)]
-    return tuple(f"{path}::{name}" for path in paths or [""] for name in named) if named else tuple(paths or [""])
-
-
 # Words
 
 
-def _words(command: str) -> list[str]:
-    return _WORD.findall(command[:_SEEN])
+def command_words(simple: str) -> list[str]:
+    """Returns the words of a simple command without what it is run with, such as `sudo` or `uv run`."""
+    return _unwrapped(_WORD.findall(simple[:_SEEN]))
 
 
-def _base(word: str) -> str:
+def base_name(word: str) -> str:
+    """Returns the last step of a path."""
     return word.rsplit("/", 1)[-1]
 
 
@@ -371,7 +324,7 @@ def _unwrapped(words: list[str]) -> list[str]:
             words = words[1:]
         if not words:
             break
-        first = _base(words[0])
+        first = base_name(words[0])
         if first in _WRAPPERS:
             words = words[1:]
         elif (

@@ -4,6 +4,7 @@ A line of a short output is such a fact if it has a name that occurs nowhere bef
 what it says in the next turns. Neighbouring lines are one finding, as far as they fit.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
@@ -17,6 +18,7 @@ from slicebase.graph.turn import Part, Turn
 _SHORT: Final = 4_000  # characters of an output; of a longer one, too much is incidental
 _SOON: Final = 12  # turns in which the assistant uses the name
 _NOT_OUTPUT: Final = READERS | WRITERS | REPORTERS
+_DATA: Final = re.compile(r"\s*(?:\w+:\s*)?[\[{]+\s*\"")  # a line of JSON, as the links of a search
 
 
 def relied_on(turns: Sequence[Turn]) -> list[TranscriptItem]:
@@ -49,7 +51,7 @@ def _facts(turn: str, order: int, text: str, place: int, sought: frozenset[str])
     start = 0
     for line in text.splitlines(keepends=True):
         end = start + len(line.rstrip())
-        if not names(line).isdisjoint(sought):
+        if not names(line).isdisjoint(sought) and not _DATA.match(line):
             if spans and end - spans[-1][0] <= MOST and start - spans[-1][1] <= 2:
                 spans[-1] = (spans[-1][0], end)
             else:

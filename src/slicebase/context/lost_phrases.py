@@ -239,7 +239,8 @@ _LEAD: Final = (
 _ANNOUNCES: Final = re.compile(
     rf"{_LEAD}(?:let me|let's (?:look|check|see|run|verify|read|try|start|continue|first)|i'll|i will|i'm going to|"
     r"i am going to|time to|now (?:let|update|add|run|check|fix|create|write|verify|i)\b|"
-    r"(?:checking|running|reading|updating|adding|looking)\b[^,]*(?:\bnow\W*|:|…|\.{3})\Z)",
+    r"(?:checking|running|reading|updating|adding|looking)\b[^,]*(?:\bnow\W*|:|…|\.{3})\Z|"
+    r"(?:launching|starting|spawning|dispatching|kicking off)\b[^,;]*\b(?:agents?|subagents?|workflows?)\W*\Z)",
     re.IGNORECASE,
 )
 _MAY_ANNOUNCE: Final = re.compile(

@@ -1,13 +1,13 @@
 """Reads the items of a transcript from its turns: who says something, which calls were made, and how they ended."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
 from msgspec.structs import replace
 
 from slicebase.context.lost_artefacts import artefacts_in
-from slicebase.context.lost_commands import NeededCommand, is_narrow, needed_again
+from slicebase.context.lost_commands import needed_again
 from slicebase.context.lost_items import OTHER_LANGUAGE, FoundItems, ItemState, TranscriptItem, placed_parts
 from slicebase.context.lost_phrases import LostKind, can_be_rule, kind_of_prompt, kind_of_statement, rule_in
 from slicebase.context.lost_points import MOST, Point, points, without_narration
@@ -38,6 +38,7 @@ from slicebase.context.lost_tools import (
     tool_name,
 )
 from slicebase.context.lost_words import content_stems, sentences
+from slicebase.context.outcomes import OpenFailures, outcome
 from slicebase.graph.turn import Part, Turn
 
 DONE: Final = frozenset({"completed", "done", "cancelled", "canceled", "deleted"})
@@ -96,6 +97,7 @@ class _PendingCall(NamedTuple):
 
 class _Result(NamedTuple):
     at: _Place
+    part: Part
     text: str
     failed: bool
 
@@ -104,7 +106,8 @@ class _Reader:
     def __init__(self) -> None:
         self._found = FoundItems()
         self._calls: dict[str, _PendingCall] = {}
-        self._failed: dict[tuple[str, ...], list[tuple[Any, ...]]] = {}  # what failed, by what would make it good
+        self._open = OpenFailures()
+        self._failed: dict[str, list[tuple[Any, ...]]] = {}  # the items of failures that are open
         self._tasks: dict[str, TranscriptItem] = {}
 
     def read(self, order: int, turn: Turn) -> None:
@@ -136,7 +139,7 @@ class _Reader:
             body = without_reminders(text)
             waiting = self._calls.pop(part.call_id or "", None)
             if waiting:
-                self._call(waiting, _Result(at, body, part.error or bool(exit_code(body))))
+                self._call(waiting, _Result(at, part, body, part.error or bool(exit_code(body))))
         elif part.type == "text" and not part.hidden and not part.error:
             if turn.role == "assistant":
                 self._said(without_reminders(text), at, "speech")
@@ -248,6 +251,7 @@ class _Reader:
         output = result.text if result else ""
         tested = any(each.what == "test" for each in needed) and how_tests_ended(output) == "failed"
         failed = result is not None and (result.failed or tested)
+        keys = []
         for each in needed:
             words = command[each.start : each.end]
             if (span := call.find(words)) is None:
@@ -257,23 +261,30 @@ class _Reader:
                 "command", words, each.what, call.at.turn, *span, call.at.order, state,
                 "output", result=result.at.turn if result else None, quotes=each.simple,
             )  # fmt: skip
-            key = self._found.add(item, *map(_plain, each.simple))
-            if failed:
-                self._failed.setdefault(("all", each.what), []).append(key)
+            keys.append(self._found.add(item, *map(_plain, each.simple)))
         if result and not failed:
             self._artefacts(output[:4000], result.at, " && ".join(simple))
         if result and simple and not _only_looks(simple):
-            self._outcome(call, result._replace(failed=failed), simple, *_families(needed))
+            self._outcome(call, result._replace(failed=failed), simple, keys)
 
-    def _outcome(self, call: _PendingCall, result: _Result, *identities: tuple[str, ...]) -> None:
-        """Adds an error, or resolves the errors of the same call and of calls that it stands for."""
+    def _outcome(
+        self, call: _PendingCall, result: _Result, identity: tuple[str, ...], keys: Iterable[tuple[Any, ...]] = ()
+    ) -> None:
+        """Adds an error, or resolves what the success of a call makes good. `keys` are those of its commands."""
+        found = outcome(call.part, result.part)
         if result.failed:
-            self._failure(call, result, identities)
-            return
-        for key in (key for identity in identities for key in self._failed.pop(identity, ())):
-            self._found.make_good(key)
+            own = [*keys, *self._failure(call, result, identity)]
+            name = found.fingerprint
+            for key in (key for over in self._open.add(name, found) for key in self._failed.pop(over, ())):
+                if key not in own:
+                    self._found.make_good(key)
+            self._failed.setdefault(name, []).extend(own)
+        elif found.ended == "ok":
+            for key in (key for over in self._open.made_good(found) for key in self._failed.pop(over, ())):
+                self._found.make_good(key)
 
-    def _failure(self, call: _PendingCall, result: _Result, identities: tuple[tuple[str, ...], ...]) -> None:
+    def _failure(self, call: _PendingCall, result: _Result, identity: tuple[str, ...]) -> Iterator[tuple[Any, ...]]:
+        """Adds the error that a result reports. Yields its key."""
         line, start = error_line(result.text)
         if len(content_stems(_EXIT.sub("", line))) < 2 or is_client_result(result.text):
             return
@@ -282,9 +293,7 @@ class _Reader:
             "error", " ".join(line.split())[:MOST], "failed", result.at.turn, first, first + len(line),
             result.at.order, "open", "output", result=call.at.turn,
         )  # fmt: skip
-        key = self._found.add(item, *identities[0], line)
-        for identity in identities:
-            self._failed.setdefault(identity, []).append(key)
+        yield self._found.add(item, *identity, line)
 
     def _written(self, call: _PendingCall, result: _Result | None) -> None:
         if not (result and result.failed):
@@ -349,15 +358,6 @@ _STEP: Final = re.compile(r"\W*(?:step|phase|task|part)\s+\w+", re.IGNORECASE)
 def _only_looks(simple: Iterable[str]) -> bool:
     """Returns whether commands only look around: that something is not there is no error of the work."""
     return all(LOOKING.match(each) for each in simple)
-
-
-def _families(needed: Iterable[NeededCommand]) -> list[tuple[str, ...]]:
-    """Returns what the success of commands makes good besides itself: all of their class; tests also what they build.
-
-    A few tests say nothing about the others.
-    """
-    whole = {each.what for each in needed if each.what != "call" and not any(map(is_narrow, each.simple))}
-    return [("all", what) for what in sorted(whole | ({"build"} if "test" in whole else set()))]
 
 
 def _plain(command: str) -> str:

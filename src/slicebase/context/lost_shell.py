@@ -8,7 +8,9 @@ _TRIVIAL: Final = re.compile(
     r"(?:cd|pushd|popd|export|set|unset|source|echo|printf|sleep|wait|true|false|clear|exit|break|done|fi|for|while|if)\b|\.\s|#"
 )
 # Without a way back: the time is linear.
-_LEADING: Final = re.compile(r"\A(?:(?:do|then|else|!|\(|\{|[A-Za-z_]\w*+=\S*+)\s++)++")
+_LEADING: Final = re.compile(
+    r"""\A(?:(?:do|then|else|!|\(|\{)\s++|[A-Za-z_]\w*+=(?:'[^']*+'|"[^"]*+"|[^\s'"]|['"])*+(?:\s++|\Z))++"""
+)
 _TOKEN: Final = re.compile(
     r"""(?P<quoted>'[^']*'|"(?:\\.|[^"\\])*"|\\.)"""
     r"""|(?P<redirected><<<\s*(?:'[^']*'|"[^"]*"|\S+)|<<-?\s*\S+|(?:\d|&)?>{1,2}\s*(?:&\d|[^\s;|&]+))"""
@@ -20,7 +22,9 @@ _DOCUMENT: Final = re.compile(r"<<(?!<)-?\s*(['\"]?)([A-Za-z_]\w*)\1")
 # Commands that only look around.
 LOOKING: Final = re.compile(
     r"(?:cat|head|tail|less|ls|find|fd|grep|rg|ag|wc|which|stat|file|tree|diff|jq|awk|sed -n|nl|"
-    r"git (?:status|diff|log|show|grep|ls-files|blame|rev-parse|branch))\b"
+    r"ps|pgrep|lsof|du|df|pwd|readlink|realpath|type|command -v|test -\w|sort|cut|"
+    r"git (?:status|diff|log|show|grep|ls-files|ls-tree|ls-remote|blame|rev-parse|rev-list|branch|cat-file|reflog|"
+    r"merge-base|show-ref|for-each-ref|remote|describe|check-ignore))\b"
 )
 
 
@@ -92,6 +96,52 @@ def without_documents(script: str) -> str:
         pieces += [script[place:line_end], "\n", " " * (end - line_end - 1)]
         place = end
     return "".join([*pieces, script[place:]]) if pieces else script
+
+
+# What a script runs and writes
+
+_BEFORE: Final = frozenset({"sudo", "time", "nice", "nohup", "env", "command"})
+_GIT_PLACE: Final = frozenset({"-C", "-c", "--git-dir", "--work-tree"})
+_REMOVING: Final = frozenset({"rm", "unlink", "rmdir"})
+_WRITING: Final = frozenset({"tee", "truncate", "touch"})
+_REDIRECTED: Final = re.compile(r"(?<![<>&\d])>{1,2}\s*([^\s;|&<>()]+)")
+_WORDS: Final = re.compile(r"""(?:'[^']*'|"[^"]*"|[^\s'"])+""")
+
+
+def commands_run(script: str) -> Iterator[list[str]]:
+    """Yields the words of each command that a script runs."""
+    for pipeline in pipelines(script):
+        for stage in pipeline.stages:
+            words = [word.strip("'\"") for word in _WORDS.findall(stage)]
+            while words and words[0] in _BEFORE:
+                yield words
+                words = words[1:]
+            while len(words) > 2 and words[0] == "git" and words[1] in _GIT_PLACE:
+                words = [words[0], *words[3:]]
+            if words:
+                yield words
+
+
+def files_written(script: str) -> Iterator[tuple[str, bool]]:
+    """Yields the paths that a script writes, and whether it removes or renames each."""
+    for command in commands_run(script):
+        words = command[1:] if command[:2] in (["git", "rm"], ["git", "mv"]) else command
+        names = [word for word in words[1:] if not word.startswith("-")]
+        if words[0] == "mv":
+            yield from ((name, name != names[-1]) for name in names)
+        elif words[0] in _REMOVING | _WRITING:
+            yield from ((name, words[0] in _REMOVING) for name in names)
+        elif words[0] == "cp" or (words[0] in ("sed", "perl") and any(_IN_PLACE.match(word) for word in words)):
+            yield words[-1], False
+    plain = _unquoted(without_documents(script))
+    yield from ((match[1].strip("'\""), False) for match in _REDIRECTED.finditer(plain))
+
+
+_IN_PLACE: Final = re.compile(r"-[nrsEpz0]*i|--in-place")
+
+
+def _unquoted(script: str) -> str:
+    return re.sub(r"'[^']*'|\"[^\"]*\"", lambda match: " " if " " in match[0] or ">" in match[0] else match[0], script)
 
 
 # How it ended

@@ -156,7 +156,8 @@ class Actions:
             self.opened = words[0]
             return replace(part, name="read" if part.name == "open" else "write", arguments={"file_path": words[0]})
         if part.name == "edit":
-            return replace(part, arguments={"file_path": self.opened, "new_string": body or " ".join(words)})
+            text = body.rstrip().removesuffix("end_of_edit") or " ".join(words)
+            return replace(part, arguments={"file_path": self.opened, "new_string": text})
         if part.name in ("find_file", "search_file", "search_dir"):
             return replace(part, name="grep", arguments={"pattern": words[0], "path": " ".join(words[1:])})
         if part.arguments.split()[:1] != [part.name] or part.name in FINISHERS:

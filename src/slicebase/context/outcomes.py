@@ -1,10 +1,11 @@
 """What the calls of a transcript were for, and how they ended: which of them failed, and what makes that good again.
 
-A failure is made good by a later success of the same intention: the same call; for a writing tool, the same file; for a
-test, the same test, its file, or a folder around it; for any other command, the same program with the same subcommand,
-target or script, not in another folder. A run of all tests also makes good what they test and build, in the same
-language. A failure is no longer reported, too, if the same command fails again and its output does not say it any more.
-A command whose status a pipe or `|| true` hides, and that complains, has not succeeded.
+A failure is made good by a later success of the same intention: the same call; for a writing tool, a change of the same
+file by a tool or a command; for a test, the same test, its file, or a folder around it; for any other command, the same
+program with the same subcommand, target or script, not in another folder, and not for other files or packages
+(`lost_aims.py`). A run of all tests also makes good what they test and build, in the same language. A failure is no
+longer reported, too, if the same command fails again and its output does not say it any more. A command whose status a
+pipe or `|| true` hides, and that complains, has not succeeded.
 
 What the user refused or interrupted is no failure, and neither is a message of the client, or that something was not
 found.
@@ -14,18 +15,29 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final, Literal, NamedTuple
 
-from slicebase.context.lost_commands import command_family, language_of, needed_again, targets_of_tests
+from slicebase.context.lost_aims import command_aims, language_of, targets_of_tests
+from slicebase.context.lost_commands import class_of
 from slicebase.context.lost_shell import (
     LOOKING,
     complains,
     error_line,
     exit_code,
+    files_written,
     first_folder,
     how_tests_ended,
     simple_commands,
 )
 from slicebase.context.lost_speech import INTERRUPTED, REFUSED, is_client_result, without_reminders
-from slicebase.context.lost_tools import PATHS, READERS, SEARCHERS, argument, command_in, file_changes, tool_name
+from slicebase.context.lost_tools import (
+    PATHS,
+    PLANNERS,
+    READERS,
+    SEARCHERS,
+    argument,
+    command_in,
+    file_changes,
+    tool_name,
+)
 from slicebase.core.hashing import canonical, digest_of
 from slicebase.graph.turn import Part, part_text
 
@@ -44,6 +56,7 @@ class CallOutcome(NamedTuple):
     ended: CallEnd
     call: Intention
     needs: frozenset[Intention] = frozenset()
+    writes: frozenset[Intention] = frozenset()  # files that a command writes or removes
     classes: frozenset[str] = frozenset()  # test, build, check, call
     is_whole: bool = False  # it tests everything
     folder: str = ""  # that the command changes to first
@@ -66,16 +79,17 @@ def outcome(call: Part | None, result: Part) -> CallOutcome:
     name = tool_name(call)
     command = command_in(name, call.arguments)
     simple = tuple(each for each in simple_commands(command) if not LOOKING.match(each)) if command else ()
-    needed = [each for each in needed_again(command) if each.what != "call"] if command else []
-    tests = {one for each in needed if each.what == "test" for one in each.simple}
+    classes = {one: what for one in simple if (what := class_of(one)) and what != "call"}
+    tests = {one for one, what in classes.items() if what == "test"}
     found = CallOutcome(
         _ended(name, command, simple, result, text, bool(tests)),
         ("call", name, canonical(call.arguments).decode()),
         frozenset(_needs(call, simple, tests)),
-        frozenset(each.what for each in needed),
+        frozenset(("file", path) for path in _written(command or "")),
+        frozenset(classes.values()),
         any("" in targets_of_tests(one) for one in tests),
         first_folder(command or ""),
-        frozenset(language for each in needed for one in each.simple if (language := language_of(one))),
+        frozenset(language for one in classes if (language := language_of(one))),
         _where(call, command),
     )
     if found.ended != "failed":
@@ -101,17 +115,33 @@ def _needs(call: Part, simple: Iterable[str], tests: set[str]) -> Iterator[Inten
     for one in simple:
         if one in tests:
             yield from (("test", target) for target in targets_of_tests(one))
-        elif family := command_family(one):
-            yield "command", *family
+        else:
+            yield from (("command", *aim) for aim in command_aims(one))
     changes = file_changes(call)
     yield from (("file", change.path) for change in changes)
+    if tool_name(call) in PLANNERS:
+        yield "tool", tool_name(call)  # another plan is for the same
     path = argument(call, PATHS)
     if path and not changes and tool_name(call) not in READERS | SEARCHERS:
         yield "tool", tool_name(call), path
 
 
+_WRITES: Final = re.compile(r"\.write(?:_text|_bytes|FileSync)?\(|\bopen\([^()]*,\s*(?:mode=)?['\"][wa+]")
+_FILE: Final = re.compile(r"""['"]([^'"\s]+\.\w+)['"]""")
+
+
+def _written(command: str) -> Iterator[str]:
+    """Yields the files that a command writes or removes; of a program in it that writes files, all that it names."""
+    yield from (path for path, _ in files_written(command))
+    if _WRITES.search(command):
+        yield from _FILE.findall(command)
+
+
+_IN_WORDS: Final = ("plan", "url", "query", "pattern", "prompt")  # arguments that say by themselves what a call is for
+
+
 def _where(call: Part, command: str | None) -> str:
-    said = command or argument(call, PATHS) or canonical(call.arguments).decode()
+    said = command or argument(call, (*PATHS, *_IN_WORDS)) or canonical(call.arguments).decode()
     return _cut(f"{call.name or 'tool'}: {' '.join(said.split())}", _LONGEST)
 
 
@@ -156,7 +186,7 @@ class OpenFailures:
     def made_good(self, done: CallOutcome) -> list[str]:
         """Returns the names of the failures that a success makes good; they are no longer open."""
         good = dict(self._by_need.get(done.call, {}))
-        for need in done.needs:
+        for need in done.needs | done.writes:
             for name in list(self._by_need.get(_key(need), ()))[-_MOST_FOLLOWED:]:
                 failed, waiting = self._open[name]
                 if not _may_be_same(failed, done):
@@ -201,19 +231,26 @@ def _may_be_same(failed: CallOutcome, done: CallOutcome) -> bool:
 def _key(need: Intention) -> Intention:
     if need[0] == "file":
         return "file", need[1].rsplit("/", 1)[-1]
-    return need[:1] if need[0] == "test" else need
+    return need[:1] if need[0] == "test" else need[:2] if need[0] == "command" else need
 
 
 def _covers(done: Intention, need: Intention) -> bool:
     """Returns whether the success of an intention is that of another: a folder of tests is that of its tests."""
-    if done == need or done[0] != need[0] or done[0] not in ("file", "test"):
+    if done == need or done[0] != need[0] or done[0] not in ("file", "test", "command"):
         return done == need
+    if done[0] == "command":
+        return done[1] == need[1] and (len(done) == 2 or len(need) == 2 or _is_within(need[2], done[2]))
     if done[0] == "file":
         return _ends_like(done[1], need[1])
     file, _, name = need[1].partition("::")
     if _ends_like(done[1], file) or _ends_like(done[1].removesuffix(f"::{name}"), file):
         return "::" not in done[1] or done[1].endswith(f"::{name}")
     return not done[1] or need[1].startswith((f"{done[1]}/", f"{done[1]}::"))
+
+
+def _is_within(path: str, other: str) -> bool:
+    """Returns whether a path is another one, or below it; everything is below no path."""
+    return not other or _ends_like(path, other) or path.startswith(f"{other}/")
 
 
 def _ends_like(one: str, other: str) -> bool:

@@ -108,3 +108,20 @@ def _days(text: str) -> int | None:
 def whole_seconds(milliseconds: int) -> int:
     """Returns seconds since 1970, rounded down (ruling 4)."""
     return milliseconds // 1000
+
+
+# Spans of texts
+
+
+def first_time(known: str | None, time: str) -> str:
+    """Returns the first of two times that follow each other; the second if only that is a date."""
+    is_undated = not known or (known.startswith(_UNDATED) and not time.startswith(_UNDATED))
+    return time if is_undated else known or time
+
+
+_UNDATED = "1970-"
+
+
+def seconds_between(first: str | None, last: str | None) -> float:
+    """Returns the seconds from one time to another; 0 if the clock ran backwards or a time is missing."""
+    return max(0.0, (from_text(last) - from_text(first)) / 1000) if first and last else 0.0

@@ -94,10 +94,8 @@ _EPOCH: Final = date(1970, 1, 1)
 def _time(given: str, now: int) -> int:
     """Returns the time that `before:` or `after:` names, in milliseconds: the beginning of a day, month or year in UTC.
 
-    An age such as `7d` is counted from now.
+    An age such as `7d`, and a date such as "last week", are counted from now.
     """
-    if given in ("today", "yesterday"):
-        return now // _DAY * _DAY - (_DAY if given == "yesterday" else 0)
     if match := re.fullmatch(_AGE, given):
         return max(EARLIEST, now - int(match[1]) * _UNITS[match[2]])
     if match := re.fullmatch(_DATE, given):
@@ -109,9 +107,15 @@ def _time(given: str, now: int) -> int:
     try:
         return min(LATEST, from_text(given))
     except SlicebaseError:
-        raise _bad_time(given) from None
+        pass
+    from slicebase.context.dates import only_date  # imported here for a fast start
+
+    found = only_date(given, now)
+    for start, _ in found.spans(1970, 1970) if found else ():  # it has a year
+        return start
+    raise _bad_time(given)
 
 
 def _bad_time(given: str) -> SlicebaseError:
-    hint = "write 2026-01-31, 2026-01, 2026, today, yesterday, 7d or 2026-01-31T12:00:00Z"
+    hint = 'write 2026-01-31, 2026-01, 2026, yesterday, "last week", 7d or 2026-01-31T12:00:00Z'
     return SlicebaseError("bad-time", f"{given!r} is not a date", hint=hint)

@@ -65,7 +65,7 @@ class LibraryChunks:
             self._count = self._index.count(last)
             if not self._count:
                 return []
-            asked = analyse(question, self._index.words(question))
+            asked = analyse(question, self._index.words(question), now)
             wanted = self._wanted(filters, without)._replace(as_of=last)
             return rank(asked, self._index.figures(asked, wanted, by_meaning=True), limit)
 
@@ -99,7 +99,6 @@ class LibraryChunks:
         return Candidate(
             ref=recorded(found.turn),
             corpus=f"file:{entry.id}",
-            content_hash=content_hash,
             text=recalled.text,
             label=self._label(recalled, entry, as_of),
             group=f"{as_words(entry.title)} · file:{as_words(entry.id)}",

@@ -1,4 +1,4 @@
-"""The tool for runs: start, log, claim, compact, status."""
+"""The tool for runs: start, log, claim, compact, status, report."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -8,11 +8,13 @@ import msgspec
 from msgspec import Meta, field
 from msgspec.structs import asdict
 
+from slicebase.core.parsers import read_json
 from slicebase.core.times import known_time
 from slicebase.errors import SlicebaseError
 from slicebase.mcp.calls import Arguments, PageNumber, Result, ToolCall, ToolOutput, more_pages, page_of, quoted
 from slicebase.runs.event import EventDraft
 from slicebase.runs.gate import DEFAULT_THRESHOLDS, is_due
+from slicebase.runs.records import DoneDefinition
 
 if TYPE_CHECKING:
     from slicebase.truth.run_writer import Logged
@@ -31,13 +33,13 @@ class Cited(Arguments, frozen=True):
 
 
 class RunArguments(Arguments, frozen=True):
-    action: Literal["start", "log", "claim", "compact", "status"]
+    action: Literal["start", "log", "claim", "compact", "status", "report"]
     run: Annotated[
         str | None,
-        Meta(description="start can create one, status without it lists runs", examples=["build-42"]),
+        Meta(description="start creates one, status without it lists runs", examples=["build-42"]),
     ] = None
     objective: Annotated[str | None, Meta(description="start: its purpose")] = None
-    done: Annotated[str | None, Meta(description="start: when it is done", examples=["Tests pass."])] = None
+    done: Annotated[str | None, Meta(description="start: text or JSON", examples=["Tests pass."])] = None
     events: Annotated[
         tuple[EventGiven, ...],
         Meta(
@@ -53,7 +55,7 @@ class RunArguments(Arguments, frozen=True):
     evidence: Annotated[
         tuple[Cited, ...],
         Meta(
-            description="claim: chunks with a quote from each, or ev_ ids",
+            description="claim: chunks with a quote each, or ev_ ids",
             examples=[[{"ref": "turn:5c1e…", "quote": "5 attempts"}]],
         ),
     ] = ()
@@ -93,8 +95,14 @@ def run(call: ToolCall, given: RunArguments) -> ToolOutput:
 def _start(call: ToolCall, given: RunArguments) -> ToolOutput:
     run_id = call.base.surroundings.new_id() if given.run is None else _name(given)
     with _signed(call):
-        tally = call.base.runs.start(run_id, str(given.objective), str(given.done))
+        tally = call.base.runs.start(run_id, str(given.objective), _done(str(given.done)))
     return ToolOutput(RunResult(tally.run_id, 1, 1), f"Started run:{run_id}")
+
+
+def _done(text: str) -> DoneDefinition:
+    """Returns a done definition: a text, or a JSON object, which can have budgets and guards."""
+    done = read_json(text, what="done") if text.lstrip().startswith("{") else text
+    return done if isinstance(done, dict) else text
 
 
 def _log(call: ToolCall, given: RunArguments) -> ToolOutput:
@@ -144,6 +152,16 @@ def _status(call: ToolCall, given: RunArguments) -> ToolOutput:
     return ToolOutput(result, quoted(lines, f"{found.events} events; {found.stopped or 'running'}"))
 
 
+_LINES = 200  # on a page
+
+
+def _report(call: ToolCall, given: RunArguments) -> ToolOutput:
+    report = call.base.runs.report(_name(given)).markdown.splitlines()
+    lines, following = page_of(report, given.page, _LINES)
+    result = RunResult(_name(given), status={"report": "\n".join(lines)}, next=following)
+    return ToolOutput(result, quoted(lines, more_pages(following)))
+
+
 _RUNS = 50  # on a page
 
 
@@ -171,6 +189,7 @@ ACTIONS: Mapping[str, Action] = {
     "claim": Action(_claim, ("run",)),
     "compact": Action(_compact, ("run",)),
     "status": Action(_status, ()),
+    "report": Action(_report, ("run",)),
 }
 
 

@@ -166,7 +166,7 @@ TOOLS: Mapping[str, Tool] = {
     "run": Tool(
         "Log a long task",
         "Keep the log of a long task: start it, log each step, claim findings with evidence, and compact when due. "
-        "The gate stops a run whose state it cannot prove. status shows the state.",
+        "The gate stops a run whose state it cannot prove. status and report show it.",
         runs.RunArguments,
         runs.RunResult,
         runs.run,

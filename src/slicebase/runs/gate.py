@@ -14,7 +14,7 @@ from msgspec import UnsetType
 
 from slicebase.core.hashing import LARGEST_INTEGER, check_depth
 from slicebase.core.refs import prefixed
-from slicebase.core.times import from_text
+from slicebase.core.times import first_time, seconds_between
 from slicebase.errors import SlicebaseError
 from slicebase.runs.checks import Inputs, QuoteCondition, check
 from slicebase.runs.event import STEP_BEGUN, STEP_ENDED, TERMINAL, TYPES, VERBOSE, Event, EventDraft, LogHead, append
@@ -37,7 +37,7 @@ from slicebase.runs.records import (
 )
 from slicebase.runs.snapshot import Built, build, built, validated, whole_digest
 from slicebase.runs.state import ITEMS, Json, RunState, fold, from_snapshot
-from slicebase.runs.values import is_blank, same
+from slicebase.runs.values import is_blank, same, shown_number
 
 # Budgets of a run, which are part of its done definition, and what it has spent (ruling 38)
 
@@ -124,7 +124,7 @@ class Meter:
 
     def add(self, event: Event) -> None:
         self._last = event.time
-        self._first = self._first or event.time
+        self._first = first_time(self._first, event.time)
         self._cost = with_cost(self._cost, event.payload)
         if event.type in TERMINAL:
             self._steps.add(event.step)
@@ -140,11 +140,6 @@ def spent(events: Iterable[Event]) -> Spent:
     for event in events:
         meter.add(event)
     return meter.spent
-
-
-def seconds_between(first: str | None, last: str | None) -> float:
-    """Returns the seconds from one time to another; 0 if the clock ran backwards or a time is missing."""
-    return max(0.0, (from_text(last) - from_text(first)) / 1000) if first and last else 0.0
 
 
 def exceeded(budgets: Budgets, spent: Spent) -> str | None:
@@ -167,7 +162,7 @@ def _in_words(budgets: Budgets, spent: Spent, is_reached: Callable[[float, float
         "cost": (spent.cost, budgets.max_cost),
     }
     found = [
-        f"{name} {used:g} of {limit:g}"
+        f"{name} {shown_number(used)} of {shown_number(limit)}"
         for name, (used, limit) in limits.items()
         if limit is not None and is_reached(used, limit)
     ]

@@ -13,6 +13,7 @@ from slicebase.errors import SlicebaseError
 from slicebase.runs.event import Event
 from slicebase.runs.loops import Loop
 from slicebase.runs.records import Budgets, DoneDefinition, LoopLogged, Record
+from slicebase.runs.values import shown_number
 
 if TYPE_CHECKING:
     from slicebase.runs.gate import Spent
@@ -109,7 +110,7 @@ def near_limits(budgets: Budgets, spent: "Spent", share: float) -> dict[str, str
         "cost": (spent.cost, budgets.max_cost),
     }
     return {
-        name: f"{name} {used:g} of {limit:g} are spent"
+        name: f"{name} {shown_number(used)} of {shown_number(limit)} are spent"
         for name, (used, limit) in limits.items()
         if limit and round(used / limit, 9) >= share  # a sum of costs is not exact
     }

@@ -309,6 +309,7 @@ _CHANGING: Final[tuple[tuple[str, str], ...]] = (
     (r"(?i)\b(pid|process(?: id)?|thread(?: id)?)([ =:#]+)\d+\b(?!\s*(?:/|of\b))", r"\1\2<number>"),
     (r"(\bthread '[^']*' \()\d+|(?m:^(\[\d+\] )\d{3,}$)", r"\1\2<number>"),  # of Rust, and of a job of a shell
     (r"\[\d{4,}\]", "[<number>]"),  # the process in a line of a log
+    (r"(?i)(\bport[ =:]+|(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1?\]):)(?:3[3-9]|[45]\d|6[0-5])\d{3}\b", r"\1<port>"),
     (r"\b0x[0-9a-fA-F]{6,16}\b", "<address>"),
     (r"(?m)(?<![ \t\r])[ \t\r]++$", ""),
 )

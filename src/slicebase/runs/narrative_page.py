@@ -33,12 +33,12 @@ class ItemSort(NamedTuple):
 
 
 class ItemList:
-    """Items of one sort, the most needed first, each as its lines."""
+    """Items of one sort, the most needed first, each as its lines, which are made when they are looked at."""
 
     def __init__(self, sort: ItemSort, need: int, size: int, entries: Iterable[Iterable[str]]) -> None:
         self.sort = sort
         self.need = need  # its place among the lists that get what is left of the room
-        self.entries = [list(lines) for lines in entries]
+        self.entries = list(entries)
         self.most = max(1, min(len(self.entries), sort.most * size / 1000))
         self.title = [f"### {sort.title}"] if sort.title else []
         self.taken = 0
@@ -59,7 +59,8 @@ class ItemList:
 
     def cost(self) -> int:
         """Returns the bytes of the next item."""
-        return size_of(self.entries[self.taken]) + (0 if self.taken else size_of(self.title))
+        self.entries[self.taken] = lines = list(self.entries[self.taken])
+        return size_of(lines) + (0 if self.taken else size_of(self.title))
 
     def take(self) -> None:
         self.used += self.cost()

@@ -91,9 +91,10 @@ def _delta(page: NarrativePage, items: Iterable[tuple[str, Claim | Conflict | Fa
 
 def _names(page: NarrativePage, items: Sequence[tuple[str, Claim | Conflict | Failure]]) -> str:
     """Returns the names of a few items, and how many more there are; of what a transcript says, only how many."""
-    named = [f"{page.name(name, 40)} ({item.status})" for name, item in items if not _is_told(name, item)]
-    others = len(items) - min(len(named), _MOST_NAMED)
-    shown = [*named[:_MOST_NAMED], *([f"{others} more" if named else str(others)] if others else [])]
+    own = [(name, item) for name, item in items if not _is_told(name, item)][:_MOST_NAMED]
+    named = [f"{page.name(name, 40)} ({item.status})" for name, item in own]
+    others = len(items) - len(named)
+    shown = [*named, *([f"{others} more" if named else str(others)] if others else [])]
     return ", ".join(shown) or "none"
 
 
@@ -104,10 +105,12 @@ def _is_told(name: str, item: Claim | Conflict | Failure) -> bool:
 
 def _verified(page: NarrativePage) -> NarrativeSection:
     found = _newest(each for each in page.snapshot.state.claims if each.status == "verified")
-    entries = [
-        [_named(page, each.claim_id, each.statement), *page.pointers(each.evidence_refs, "evidence")] for each in found
-    ]
-    return [], [_listing(page, "verified", entries)]
+    return [], [_listing(page, "verified", (_cited(page, each) for each in found))]
+
+
+def _cited(page: NarrativePage, claim: Claim, mark: str = "") -> Iterator[str]:
+    yield _named(page, claim.claim_id, claim.statement, mark)
+    yield from page.pointers(claim.evidence_refs, "evidence")
 
 
 def _named(page: NarrativePage, name: str, words: str, mark: str = "", share: float = 1.0) -> str:
@@ -115,27 +118,26 @@ def _named(page: NarrativePage, name: str, words: str, mark: str = "", share: fl
 
 
 def _conflicts(page: NarrativePage) -> NarrativeSection:
-    found = page.snapshot.state.conflicts
-    entries = [
-        [
-            f"- **{page.name(each.conflict_id)}** ({each.status}) {page.words(each.description)}",
-            *page.pointers(each.side_a_refs, "side a"),
-            *page.pointers(each.side_b_refs, "side b"),
-        ]
-        for each in sorted(found, key=lambda each: each.status != "open")
-    ]
-    return [], [_listing(page, "conflict", entries)]
+    found = sorted(page.snapshot.state.conflicts, key=lambda each: each.status != "open")
+    return [], [_listing(page, "conflict", (_two_sided(page, each) for each in found))]
+
+
+def _two_sided(page: NarrativePage, conflict: Conflict) -> Iterator[str]:
+    yield f"- **{page.name(conflict.conflict_id)}** ({conflict.status}) {page.words(conflict.description)}"
+    yield from page.pointers(conflict.side_a_refs, "side a")
+    yield from page.pointers(conflict.side_b_refs, "side b")
 
 
 def _failures(page: NarrativePage) -> NarrativeSection:
     found = page.snapshot.state.failures
-    entries = [
-        [f"- **{page.name(each.failure_id)}** {_failure_text(page, each)}"]
-        for each in _newest(_with_status(found, "open"))
-    ]
-    resolved = len(found) - len(entries)
+    still = _newest(_with_status(found, "open"))
+    resolved = len(found) - len(still)
     lines = [f"- {resolved} resolved: {page.more}"] if resolved else []
-    return lines, [_listing(page, "failure", entries)]
+    return lines, [_listing(page, "failure", (_failed(page, each) for each in still))]
+
+
+def _failed(page: NarrativePage, failure: Failure) -> Iterator[str]:
+    yield f"- **{page.name(failure.failure_id)}** {_failure_text(page, failure)}"
 
 
 def _unknowns(page: NarrativePage) -> NarrativeSection:
@@ -143,11 +145,7 @@ def _unknowns(page: NarrativePage) -> NarrativeSection:
     asked = ([f"- {page.words(_asked(each))}"] for each in sorted(state.open_questions, key=_urgency))
     plain = _newest(each for each in state.claims if each.status == "candidate" and _kind(each) not in _KINDS)
     replies = [each for each in plain if _REPLY.fullmatch(each.claim_id)]
-    others = (
-        [_named(page, each.claim_id, each.statement, "Not verified: "), *page.pointers(each.evidence_refs, "evidence")]
-        for each in plain
-        if not _REPLY.fullmatch(each.claim_id)
-    )
+    others = (_cited(page, each, "Not verified: ") for each in plain if not _REPLY.fullmatch(each.claim_id))
     told = ([_named(page, each.claim_id, each.statement, "Last reply, not verified: ", 0.4)] for each in replies)
     return [], [
         _listing(page, "question", asked),
@@ -173,7 +171,7 @@ def _listing(page: NarrativePage, name: str, entries: Iterable[Iterable[str]]) -
 
 def _said(
     page: NarrativePage, kind: str, *, last: bool | None = None, mark: str = "", share: float = 1.0
-) -> Iterator[list[str]]:
+) -> Iterator[Iterator[str]]:
     """Yields the candidates of a kind: those whose words were seen last first.
 
     `last` asks for those that were said last of all, or for the others.
@@ -181,13 +179,17 @@ def _said(
     found = [each for each in page.snapshot.state.claims if _kind(each) == kind and each.status == "candidate"]
     for each in sorted(found, key=lambda each: -page.place(each.evidence_refs)):
         if last is None or last != page.last_seen.isdisjoint(at.chunk_id for at in each.evidence_refs):
-            yield [f"- {mark}{page.words(each.statement, share)}{page.at(each.evidence_refs)}"]
+            yield _told(page, each, mark, share)
+
+
+def _told(page: NarrativePage, claim: Claim, mark: str, share: float) -> Iterator[str]:
+    yield f"- {mark}{page.words(claim.statement, share)}{page.at(claim.evidence_refs)}"
 
 
 def _files(page: NarrativePage) -> ItemList:
-    """Returns the list of files, without the folders that all of them are in; two steps of each path stay."""
-    lines = list(_said(page, "file"))
-    paths = [line[0].removeprefix("- ").split(" ")[0] for line in lines]
+    """Returns the list of files, without the folders that all are in whose path is absolute; two steps of each stay."""
+    lines = [list(each) for each in _said(page, "file")]
+    paths = [line[0].removeprefix("- ").split(" ")[0] for line in lines if line[0].startswith("- /")]
     steps = takewhile(lambda step: len(set(step)) == 1, zip(*(path.split("/")[:-2] for path in paths), strict=False))
     below = "".join(f"{step[0]}/" for step in steps) if len(paths) > 1 else ""
     found = _listing(page, "file", ([f"- {line[0].removeprefix('- ').removeprefix(below)}"] for line in lines))
@@ -213,7 +215,7 @@ def _actions(page: NarrativePage) -> Iterator[str]:
     for conflict in _with_status(state.conflicts, "open"):
         name = page.name(conflict.conflict_id)
         yield f"Resolve the conflict {name}: {page.words(conflict.description, 0.6)}{page.at(conflict.side_a_refs)}"
-    yield from (page.words(f"Answer: {each}", 0.8) for each in asked[len(urgent) :])
+    yield from (page.words(_asked(each, "Answer"), 0.8) for each in asked[len(urgent) :])
     for failure in _with_status(state.failures, "open"):
         yield f"Mend the failure {page.name(failure.failure_id)}: {_failure_text(page, failure, 0.5)}"
 
@@ -256,14 +258,17 @@ def _urgency(question: str) -> int:
     return 0 if question.startswith("prompt: ") else 1 if question.startswith("task: ") else _PLAIN
 
 
-_ASKED = ("Answer the prompt", "Do the task", "Question")
+_ASKED = {
+    "prompt": "Answer the prompt",
+    "task": "Do the task",
+    "asked": "Get the user's answer to",  # what an agent has offered or asked, it must not do or answer by itself
+}
 
 
-def _asked(question: str) -> str:
-    """Returns an open question as a line: a prompt without an answer and a task say what they are (ruling 55)."""
-    urgency = _urgency(question)
-    words = question if urgency == _PLAIN else question.partition(": ")[2]
-    return f"{_ASKED[urgency]}: {words}"
+def _asked(question: str, plain: str = "Question") -> str:
+    """Returns an open question as a line: those of a conversation say what they are (ruling 55)."""
+    sort, _, words = question.partition(": ")
+    return f"{_ASKED[sort]}: {words}" if sort in _ASKED else f"{plain}: {question}"
 
 
 def _kind(item: Claim | Conflict | Failure) -> str | None:

@@ -18,6 +18,7 @@ from slicebase.runs.loops import plain_outcome
 from slicebase.runs.records import Budgets, DoneDefinition, Record, Span, Spending
 from slicebase.runs.state import Json, RunState
 from slicebase.runs.status import Incidents, RunStatus
+from slicebase.runs.values import shown_number
 
 FindEvidence = Callable[[str], Evidence | None]
 
@@ -293,11 +294,12 @@ def _costs(report: RunReport) -> _Lines:
     spent, budgets, costs = report.costs.spent, report.costs.budgets, report.costs
     for name in ("steps", "seconds", "cost"):
         limit = getattr(budgets, f"max_{name}")
-        yield f"- {name.capitalize()}: {getattr(spent, name):g}" + (f" of {limit:g}" if limit is not None else "")
+        most = f" of {shown_number(limit)}" if limit is not None else ""
+        yield f"- {name.capitalize()}: {shown_number(getattr(spent, name))}{most}"
     if costs.seconds_per_verified_claim is not None:
         yield (
-            f"- For each verified claim: {costs.seconds_per_verified_claim:g} seconds, "
-            f"cost {costs.cost_per_verified_claim:g}"
+            f"- For each verified claim: {shown_number(costs.seconds_per_verified_claim)} seconds, "
+            f"cost {shown_number(costs.cost_per_verified_claim or 0)}"
         )
 
 

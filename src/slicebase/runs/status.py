@@ -6,6 +6,7 @@ from copy import deepcopy
 from typing import Any, NamedTuple
 
 from slicebase.core.hashing import digest_of
+from slicebase.core.times import first_time, seconds_between
 from slicebase.runs.event import STEP_BEGUN, STEP_ENDED, TERMINAL, TYPES, WATCHED, Event, LogHead
 from slicebase.runs.gate import (
     DEFAULT_THRESHOLDS,
@@ -13,7 +14,6 @@ from slicebase.runs.gate import (
     Thresholds,
     budgets_of,
     is_due,
-    seconds_between,
     spent,
     with_cost,
     with_inherited,
@@ -92,7 +92,7 @@ def advance(tally: RunTally, event: Event, step_last_at: int | None) -> RunTally
     tally = tally._replace(
         seq=event.seq,
         hash=event.hash,
-        started=tally.started or event.time,
+        started=first_time(tally.started, event.time),
         updated=event.time,
         counted=tally.counted + counts,
         steps=tally.steps + (counts and (step_last_at is None or step_last_at <= tally.compacted)),

@@ -54,3 +54,8 @@ def sums(totals: Any, more: Any) -> Any:
     if not isinstance(more, dict):
         return more
     return totals | {name: sum_of(totals.get(name, 0), value) for name, value in more.items()}
+
+
+def shown_number(number: float) -> str:
+    """Returns a number as people write it: six digits, and all those of a larger whole part, but no power of ten."""
+    return f"{number:.0f}" if 1e6 <= abs(number) < 1e16 else f"{number:g}"

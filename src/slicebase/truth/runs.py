@@ -1,7 +1,7 @@
 """Runs: the functions that write and read them. Each reads, calls the pure functions, and writes in one transaction."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
-from functools import partial
+from functools import lru_cache, partial
 from itertools import takewhile
 from types import MappingProxyType
 
@@ -29,6 +29,7 @@ from slicebase.truth.snapshots import Snapshots, StoredSnapshot
 
 NO_BLOBS: Mapping[str, bytes] = MappingProxyType({})
 _LONGEST_COMPARED = 256 * 1024  # bytes of an outcome outside its event in which times and the like are no difference
+_MOST_KEPT = 4096  # conditions of quotes during a compaction
 
 
 class StoredRuns:
@@ -265,7 +266,7 @@ class StoredRuns:
             events=tuple(stored.event for stored in self.log.events(tally.run_id, after=tally.compacted)),
             evidence=self.ledger.readable,
             manifests=self.manifests,
-            condition=self._condition,
+            condition=lru_cache(_MOST_KEPT)(self._condition),  # many claims may cite one text
             parts=previous.parts if previous else None,
             bound_before=partial(self.bound_steps, tally.run_id, tally.compacted),
         )

@@ -32,12 +32,12 @@ from slicebase.workspace.workspace import StrPath
 
 
 def ranked_turns(
-    truth: Truth, index: TurnIndex, question: str, limit: int, wanted: TurnFilters = EVERY_TURN
+    truth: Truth, index: TurnIndex, question: str, limit: int, now: int, wanted: TurnFilters = EVERY_TURN
 ) -> list[Ranked]:
-    """Returns the best turns for a question that pass the filters, after an update of the index."""
+    """Returns the best turns for a question, asked at a time, that pass the filters, after an update of the index."""
 
     def ranked() -> list[Ranked]:
-        asked = analyse(question, index.words(question))
+        asked = analyse(question, index.words(question), now)
         return rank(asked, index.figures(asked, wanted, by_meaning=True), limit)
 
     return ask_turns(index, truth, ranked)

@@ -18,10 +18,11 @@ from slicebase.context.lost import (
     judge,
 )
 from slicebase.context.lost_prompt import AskedTurns, LostPassage, for_prompt, in_order
-from slicebase.context.manifest import Budget, heading
+from slicebase.context.manifest import Budget
 from slicebase.context.question import Question, analyse
 from slicebase.context.ranking import CONSIDERED, Figures, rank, rarity
 from slicebase.context.rediscovery import LookupKind, Repeated, naming, repeated, things
+from slicebase.context.render import heading
 from slicebase.core.hashing import lone_surrogate
 from slicebase.core.refs import as_words
 from slicebase.core.times import LAST_UNDATED, Moment, from_text, is_up_to, milliseconds, to_text
@@ -95,7 +96,11 @@ def lost(parts: Parts, session: str | None = None, *, prompt: str | None = None)
     if not removed:
         return Losses(name, [])
     judged = judge(removed, since)
-    wanted = [] if asked is None else _for_prompt(parts.truth, parts.turn_index, asked, removed, judged)
+    wanted = (
+        []
+        if asked is None
+        else _for_prompt(parts.truth, parts.turn_index, asked, parts.surroundings.now(), removed, judged)
+    )
     return Losses(name, judged.losses, judged.items, wanted)
 
 
@@ -227,7 +232,7 @@ def render_lost(
         question += f", for: {shorten(prompt, _HEADING, placeholder=' …')}"
     check_tokens(tokens, heading(question, to_text(as_of)))
     if prompt and removed:
-        wanted = _for_prompt(truth, index, prompt, removed, judged)
+        wanted = _for_prompt(truth, index, prompt, as_of, removed, judged)
     else:
         wanted = in_order(judged.items[: max(_MOST, tokens // _LEAST_TOKENS)])
     looked_at = _last_looked_at(removed[-1]) if removed else []
@@ -250,8 +255,8 @@ def render_lost(
             **({"prompt": prompt} if prompt else {}),
             **(filters or {}),
         },
-        slices=(),
         groups=[row.heading for row in TABLE.values()],
+        shown=truth.shown,
     )
 
 
@@ -269,14 +274,14 @@ def _last_looked_at(removed: CompactedTurns) -> list[LostPassage]:
 
 
 def _for_prompt(
-    truth: Truth, index: TurnIndex, prompt: str, removed: Sequence[CompactedTurns], judged: JudgedCompactions
+    truth: Truth, index: TurnIndex, prompt: str, now: int, removed: Sequence[CompactedTurns], judged: JudgedCompactions
 ) -> list[LostPassage]:
     turns = {turn.id: turn for each in removed for turn in each.before}
     sessions = sorted({turn.session for turn in turns.values()})
     wanted = TurnFilters(sessions=sessions)
 
     def asked() -> AskedTurns:
-        question = analyse(prompt, index.words(prompt))
+        question = analyse(prompt, index.words(prompt), now)
         figures = index.figures(question, wanted)
         scores = {each.turn: each.score for each in rank(question, figures, CONSIDERED) if each.turn in turns}
         return AskedTurns(scores, _worth_of_words(index, question, figures))
@@ -302,7 +307,6 @@ def _lost_candidate(truth: Truth, record: TurnRecord, found: LostPassage) -> Can
     return Candidate(
         ref=f"turn:{record.id}",
         corpus=f"session:{record.session}",
-        content_hash=record.content_hash,
         text=truth.readable_text_of(record) or "",
         label=as_words(item.name) if item else as_words(record.role),
         group=item.heading if item else "From the turns before",

@@ -20,7 +20,9 @@ from slicebase.context.handover import HANDOVER_RULES, Handover, HandoverClaim, 
 from slicebase.context.projection import Projected, project, terms_of
 from slicebase.core.hashing import canonical, digest
 from slicebase.errors import SlicebaseError
+from slicebase.graph.turn import Turn
 from slicebase.history.paths import Paths
+from slicebase.importers.subagents import SUBAGENT
 from slicebase.runs.event import Event, EventDraft
 from slicebase.runs.gate import Thresholds, is_run_id
 from slicebase.runs.narrative import Narrative
@@ -28,6 +30,7 @@ from slicebase.runs.records import ClaimLogged, DoneDefinition, QuestionLogged, 
 from slicebase.truth.ledger import Ledger
 from slicebase.truth.run_writer import Logged
 from slicebase.truth.runs import StoredRuns
+from slicebase.truth.truth import Truth
 from slicebase.verbs.parts import Parts
 
 if TYPE_CHECKING:
@@ -62,10 +65,11 @@ def project_session(
     """Logs a conversation up to a turn as a run, or what is new in it; `terms` are its objective and its end."""
     truth, now = parts.truth, parts.surroundings.now()
     acts = runs.log.acts()
-    turns = Paths(truth).to_leaf(session, leaf)
+    paths = Paths(truth)
+    turns = paths.to_leaf(session, leaf)
     steps = step_at or steps_of(truth.turns.session(session).format)
     projected = project(turns, started=terms_of(turns, *terms), evidence=truth.ledger, step_at=steps)
-    found = handover(turns)
+    found = handover(turns, _agents(truth, paths, session, turns))
     try:
         runs.begin(run_id, runs.unpurged(session, acts, projected.drafts[:1]), now)
     except SlicebaseError as error:
@@ -73,6 +77,18 @@ def project_session(
             raise
     drafts = _new_drafts(runs.events(run_id), run_id, projected, found, truth.ledger)
     return runs.append(run_id, runs.unpurged(session, acts, drafts), now, thresholds)
+
+
+def _agents(truth: Truth, paths: Paths, session: str, turns: Iterable[Turn]) -> dict[str, list[Turn]]:
+    """Returns the turns of the subagents that some turns of a session have started, by the turn that did."""
+    known = {turn.id for turn in turns}
+    found: dict[str, list[Turn]] = {}
+    for name in truth.turns.names(session + SUBAGENT):
+        own = paths.turns(name)
+        starters = known.intersection(parent for parent, _ in truth.turns.parents_of(own[0].id)) if own else ()
+        for starter in sorted(starters)[:1]:
+            found.setdefault(starter, []).extend(own)
+    return found
 
 
 def _new_drafts(

@@ -1,0 +1,107 @@
+"""The words and numbers of a text that may be dates. Dates in digits are read here.
+
+2024-03-05, 2024/03/05 and 5.3.2024 (the day first) have one reading. 03/05/2024 and 03-05-2024 have one if a number is
+greater than 12, else two. 2024年3月5日 and 3월 5일 are dates. Versions, times, addresses, fractions, amounts and parts
+of paths are not.
+"""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import Final, NamedTuple
+
+from slicebase.context.date_words import DAYS_AGO, LAST_UNITS, UNSPACED_UNITS
+from slicebase.context.when import When
+
+
+class DateToken(NamedTuple):
+    """A word in lower case, a number, or a date in digits with its readings."""
+
+    text: str
+    dates: tuple[When, ...] = ()
+    is_capital: bool = False
+
+
+_END: Final = r"(?![\w/\\-]|[.:]\d)"
+# A number is read from its first digit, and never twice: the time is linear.
+_COMMON: Final = rf"""
+    (?P<iso>(?<!\d)\d{{4}}-\d\d(?:-\d\d)?(?!\d))
+    | (?<![\w/\\.:-])(?:
+        (?P<year_first>\d{{4}}/\d\d?/\d\d?)
+        | (?P<either>\d\d?(?P<mark>[/-])\d\d?(?P=mark)\d{{4}})
+        | (?P<day_first>\d\d?\.[ ]?\d\d?\.[ ]?\d{{4}})
+      ){_END}
+    | (?P<other>(?<!\d)(?:\d++(?:[.:/]\d++)+|\d{{1,3}}(?:[,'’]\d{{3}})+(?!\d)))
+    | (?P<number>(?<![A-Za-z\d_/\\.:#$€£@=])\d++(?:st|nd|rd|th|er|º|ª)?+(?![^\W_]|[/\\]\w|[.:]\d|[ ]?%))
+    | (?P<dash>(?<=\w)[ ]?[-–—][ ]?(?=\w))
+"""
+_HAN_AND_KANA: Final = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
+_UNSPACED: Final = r"""
+    (?<!\d)(?:(?P<y>\d{4})[ ]?[年년][ ]?)?(?P<m>\d\d?)[ ]?[月월](?:[ ]?(?P<d>\d\d?)[ ]?[日号號일])?
+    | (?P<only_y>(?<!\d)\d{4})[ ]?[年년](?![前전])
+    | (?P<count>(?<!\d)\d{1,3})[ ]?(?P<unit>UNITS)[ ]?[前전]
+    | (?P<day_name>DAYS)
+    | (?P<last_unit>LAST)
+"""
+
+
+@cache
+def _ascii() -> re.Pattern[str]:
+    return re.compile(rf"{_COMMON} | (?P<word>q[1-4](?!\w)|[a-z]+)", re.VERBOSE | re.IGNORECASE)
+
+
+@cache
+def _any() -> re.Pattern[str]:
+    """Returns the pattern for texts that are not ASCII: the names of days in scripts without spaces are inside runs."""
+    unspaced = _UNSPACED
+    for name, words in (("UNITS", UNSPACED_UNITS), ("DAYS", DAYS_AGO), ("LAST", LAST_UNITS)):
+        longest_first = sorted((word for word in words if word[0] > "\u1100"), key=len, reverse=True)
+        unspaced = unspaced.replace(name, "|".join(longest_first))
+    return re.compile(
+        f"{unspaced} | {_COMMON} | (?P<word>q[1-4](?!\\w)|[^\\W\\d_{_HAN_AND_KANA}]+)", re.VERBOSE | re.IGNORECASE
+    )
+
+
+def date_tokens(text: str) -> Iterator[DateToken]:
+    """Yields the words, numbers and dates in digits of a text, and an empty token for each number that is no date."""
+    for match in (_ascii() if text.isascii() else _any()).finditer(text):
+        kind = match.lastgroup or ""
+        if kind in ("word", "number", "iso"):
+            found = _iso(match[0]) if kind == "iso" else ()
+            yield DateToken(match[0].lower(), found, match[0][0].isupper())
+        elif kind == "dash":
+            yield DateToken("-")
+        elif kind in ("day_name", "last_unit"):
+            yield DateToken(match[0])
+        elif kind == "unit":
+            yield from (DateToken(match["count"]), DateToken(UNSPACED_UNITS[match["unit"]]), DateToken("ago"))
+        elif kind in ("m", "d", "only_y"):
+            year, month, day = (int(each) if each else None for each in match.group("y", "m", "d"))
+            only = match["only_y"]
+            yield DateToken(match[0], _possible(When(int(only)) if only else When(year, month, day)))
+        else:
+            yield DateToken(match[0] if kind != "other" else "", _readings(match, kind))
+
+
+def _iso(text: str) -> tuple[When, ...]:
+    year, month, day = map(int, f"{text}-0"[:10].split("-"))
+    return (When(year, month, day or None),)
+
+
+def _readings(match: re.Match[str], kind: str) -> tuple[When, ...]:
+    """Returns the readings of a date with marks; none if there is no such day."""
+    numbers = [int(number) for number in re.findall(r"\d+", match[0])]
+    if kind == "year_first":
+        return _possible(When(numbers[0], numbers[1], numbers[2]))
+    if kind == "day_first":
+        return _possible(When(numbers[2], numbers[1], numbers[0]))
+    if kind not in ("either", "mark"):
+        return ()
+    one, other, year = numbers
+    found = {*_possible(When(year, other, one)), *_possible(When(year, one, other))}
+    return tuple(when._replace(doubtful=len(found) > 1) for when in sorted(found))
+
+
+def _possible(when: When) -> tuple[When, ...]:
+    plausible = when.year is None or 1900 <= when.year < 2100
+    return (when,) if plausible and any(when.spans(2024, 2024)) else ()
