@@ -12,6 +12,7 @@ from slicebase.context.question import Question
 from slicebase.context.ranking import PARTS, SUMMARY, UNSPOKEN, Figures, Matches, Ranked, TurnFigures, rank
 from slicebase.context.when import When
 
+VOICES = st.sampled_from(["", "user", "assistant", UNSPOKEN, SUMMARY])
 NOTHING_DATED = Question((), ())
 
 
@@ -160,9 +161,7 @@ def indexes(draw: st.DrawFn) -> Index:
     ]
     counts = st.dictionaries(st.integers(1, count), st.integers(1, 3), min_size=1, max_size=4)
     matches = draw(st.dictionaries(st.sampled_from(["fox", "hen", "cow"]), counts, max_size=3))
-    voices = draw(
-        st.lists(VOICES, min_size=count, max_size=count)
-    )
+    voices = draw(st.lists(VOICES, min_size=count, max_size=count))
     turns = [turn(number, session=number % 3, voice=voice) for number, voice in enumerate(voices, 1)]
     return Index(turns, matches, links)
 
