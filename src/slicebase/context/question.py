@@ -26,6 +26,7 @@ class Question(Struct, frozen=True):
     names: tuple[str, ...] = ()
     people: tuple[Word, ...] = ()  # those of the words that are written like names
     of_author: bool = False  # it asks about its author ("my plan"), and not about the other one ("did you say")
+    text: str = ""
 
 
 # In English. Elsewhere the roles of turns make no difference.
@@ -50,7 +51,7 @@ def analyse(text: str, words: Sequence[Word], now: int | None = None) -> Questio
     people = tuple(_like_names(asked, by_stem.values()))
     names = tuple(islice(dict.fromkeys(joined_names(asked)), _MOST_NAMES))
     of_author = _is_of_author([word.text for word in words])
-    return Question(tuple(by_stem.values()), named, names, people, of_author)
+    return Question(tuple(by_stem.values()), named, names, people, of_author, asked)
 
 
 def _like_names(text: str, words: Iterable[Word]) -> Iterator[Word]:

@@ -35,6 +35,7 @@ _LABEL = 1 / 2
 _DATE = {"day": 3 / 2, "week": 1, "month": 3 / 4, "year": 1 / 4}
 _SUBSTANCE = 1 / 6
 _OPENING = 1 / 6
+_MEANING = 1 / 5  # for each standard deviation above one by which a turn is like the question
 _SUBSTANTIAL = 50  # the size from which a turn has substance, in tokens
 # Tenths of its worth that a turn keeps in which nobody speaks: calls, results, thinking; those of a summary; and those
 # of what the other one says, if the question is about its author.
@@ -80,9 +81,10 @@ class Figures(Struct, frozen=True):
     links: Iterable[tuple[int, int]]  # (turn, its reply) among them
     allowed: frozenset[int] | None = None  # the turns that may be ranked; None for all
     people: frozenset[str] = frozenset()  # labels of those whom the question names by another name
+    meant: Mapping[int, float] = {}  # how unusually like the question turns are, where a model of meanings is in use
 
 
-PARTS: Final = ("words", "neighbours", "session", "label", "date", "substance", "opening")
+PARTS: Final = ("words", "neighbours", "session", "label", "date", "substance", "opening", "meaning")
 
 
 class Ranked(NamedTuple):
@@ -126,12 +128,14 @@ def _scorer(question: Question, figures: Figures) -> Callable[[TurnFigures], tup
     labels = _worth_of_labels(figures, round(unit * _LABEL))
     dates = _worth_of_dates(question, figures, unit)
     substance, opening = round(unit * _SUBSTANCE), round(unit * _OPENING)
+    meaning = unit * _MEANING
     kept = {UNSPOKEN: _UNSPOKEN, SUMMARY: _SUMMARY, "assistant": _OTHER_ONE if question.of_author else 10}
 
     def parts_of(turn: TurnFigures) -> tuple[int, ...]:
         number, _, session, _, size, label, opens, voice = turn
         words, around, date = own.get(number, 0), total.get(number, 0), dates.get(number, 0)
-        if not around and not date:
+        meant = round(meaning * figures.meant.get(number, 0))
+        if not around and not date and not meant:
             return ()
         parts = (
             words,
@@ -141,6 +145,7 @@ def _scorer(question: Question, figures: Figures) -> Callable[[TurnFigures], tup
             date,
             substance * min(size, _SUBSTANTIAL) // _SUBSTANTIAL,
             opens * opening,
+            meant,
         )
         share = kept.get(voice, 10)
         return parts if share == 10 else tuple([part * share // 10 for part in parts])

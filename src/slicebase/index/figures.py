@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from heapq import nlargest
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import apsw
 
@@ -19,10 +19,14 @@ from slicebase.context.question import Question
 from slicebase.context.ranking import SPREAD_STEPS, SUMMARY, UNSPOKEN, Figures, Matches, TurnFigures, rarity
 from slicebase.core.times import to_text
 from slicebase.graph.contents import kind_bits
+from slicebase.index.likeness import most_alike, read_meant
 from slicebase.index.narrow import EVERY_TURN, TurnFilters, conditions, up_to
 from slicebase.index.nearby import nearest, turns_with
 from slicebase.index.people import also_named
 from slicebase.index.schema import Tokenizer
+
+if TYPE_CHECKING:
+    from slicebase.index.word_vectors import WordVectors
 
 _MOST_WORDS = 24
 _MOST_LOOKED_UP = 10_000  # turns, for words and dates together
@@ -57,7 +61,12 @@ class _Source(NamedTuple):
     value: str
 
 
-def read_figures(connection: apsw.Connection, question: Question, wanted: TurnFilters = EVERY_TURN) -> Figures:
+def read_figures(
+    connection: apsw.Connection,
+    question: Question,
+    wanted: TurnFilters = EVERY_TURN,
+    vectors: "WordVectors | None" = None,
+) -> Figures:
     """Returns the figures of the index for a question. Only turns that pass the filters are ranked."""
     indexed, size = _counted(connection, wanted.as_of)
     if not indexed:
@@ -77,6 +86,8 @@ def read_figures(connection: apsw.Connection, question: Question, wanted: TurnFi
         starts = _starts(connection, found, indexed)
         if wanted.filters:  # the best turns may all be left out by the filters
             starts |= _starts(connection, _within(found, allowed), indexed)
+    meant = read_meant(connection, question.text, vectors, existing) if vectors else {}
+    starts |= most_alike({number: worth for number, worth in meant.items() if scope is None or number in scope})
     reached, links = _reach(connection, starts, existing)
     turns = _turns(connection, reached, existing)
     labels = {turn.label for turn in turns.values()} - {""}
@@ -89,6 +100,7 @@ def read_figures(connection: apsw.Connection, question: Question, wanted: TurnFi
         links=links,
         allowed=allowed,
         people=also_named(connection, question, labels, existing, wanted.as_of),
+        meant={number: worth for number, worth in meant.items() if number in reached},
     )
 
 

@@ -67,7 +67,7 @@ class LibraryChunks:
                 return []
             asked = analyse(question, self._index.words(question), now)
             wanted = self._wanted(filters, without)._replace(as_of=last)
-            return rank(asked, self._index.figures(asked, wanted), limit)
+            return rank(asked, self._index.figures(asked, wanted, by_meaning=True), limit)
 
         return self._index.ask(ranked)
 

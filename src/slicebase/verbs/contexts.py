@@ -141,7 +141,7 @@ def build_context(
         Budget(request.tokens, request.turns),
         [*first, *sorted(candidates, key=lambda each: -each.score)],  # equal ones stay as they were ranked
         terms=analyse(query.words, index.words(query.words)).words,
-        ranker=RANKER,
+        ranker=f"{RANKER} {vectors.name}" if (vectors := index.vectors()) else RANKER,
         filters=filters,
         slices=slices.pinned,
         policy=request.policy,
