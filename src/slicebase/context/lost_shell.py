@@ -151,6 +151,7 @@ _HEAD: Final = 300  # characters at the beginning, where a tool reports how a co
 _FAILED_TESTS: Final = re.compile(
     r"\b[1-9]\d* (?:failed|failures?|failing|errors?)\b|^(?:---\s)?FAIL(?:ED)?\b", re.MULTILINE
 )
+_NAMED_FAILURE: Final = re.compile(r"\b[1-9]\d* (?:failed|failing)\b|^(?:---\s)?FAIL(?:ED)?\b", re.MULTILINE)
 _RAISED: Final = re.compile(r"^(?:[\w.]*(?:Error|Exception)\b|FAILED |--- FAIL: ).*$", re.MULTILINE)
 _LOCATED: Final = re.compile(r"^[\w./-]+:\d+(?::\d+)?: .+$", re.MULTILINE)
 _FAILING: Final = re.compile(
@@ -171,6 +172,11 @@ def exit_code(output: str) -> int | None:
 def how_tests_ended(output: str) -> Ended:
     """Returns whether a test run failed, by its output."""
     return "failed" if _FAILED_TESTS.search(output) else "ok"
+
+
+def tests_fail(output: str) -> bool:
+    """Returns whether an output can only be that of tests which fail. A linter counts errors, too."""
+    return _NAMED_FAILURE.search(output) is not None
 
 
 _COMPLAINS: Final = re.compile(
