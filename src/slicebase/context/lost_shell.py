@@ -40,6 +40,22 @@ def first_folder(script: str) -> str:
     return "" if folder.startswith("..") else folder.removeprefix("./")
 
 
+# `bash -c "…"` as a whole, also after `sudo` or `timeout`. Without a way back: the time is linear.
+_SHELL_IN_SHELL: Final = re.compile(
+    r"""(?:sudo\s+|timeout\s+\S+\s+)*+(?:/\S*/)?(?:bash|sh|zsh)\s+-[a-z]*c\s+(?P<mark>['"])"""
+    r"""(?P<script>(?:(?!(?P=mark))[^\\]|\\.)*+)(?P=mark)""",
+    re.DOTALL,
+)
+
+
+def script_in(command: str) -> str:
+    """Returns the script that a command gives to a shell; any other command as it is."""
+    inner = _SHELL_IN_SHELL.fullmatch(command)
+    if inner is None:
+        return command
+    return inner["script"].replace('\\"', '"') if inner["mark"] == '"' else inner["script"]
+
+
 class Pipeline(NamedTuple):
     """A pipeline of a script: the plain text of each of its commands, and its span in the script."""
 

@@ -9,6 +9,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from msgspec.structs import replace
 
+from slicebase.context.lost_shell import script_in
 from slicebase.graph.turn import Part, Turn
 
 READERS: Final = frozenset({"read", "read_file", "view", "view_image", "notebookread"})
@@ -76,20 +77,7 @@ def command_in(name: str | None, arguments: Any) -> str | None:
         given = (
             given[-1] if len(given) == 3 and given[1].startswith("-") and given[1].endswith("c") else " ".join(given)
         )
-    if not isinstance(given, str):
-        return None
-    script = given.replace("\\\n", "  ").strip()
-    if inner := _SHELL_IN_SHELL.fullmatch(script):
-        script = inner["script"].replace('\\"', '"') if inner["mark"] == '"' else inner["script"]
-    return script or None
-
-
-# `bash -c "…"` as a whole, also after `sudo` or `timeout`. Without a way back: the time is linear.
-_SHELL_IN_SHELL: Final = re.compile(
-    r"""(?:sudo\s+|timeout\s+\S+\s+)*+(?:/\S*/)?(?:bash|sh|zsh)\s+-[a-z]*c\s+(?P<mark>['"])"""
-    r"""(?P<script>(?:(?!(?P=mark))[^\\]|\\.)*+)(?P=mark)""",
-    re.DOTALL,
-)
+    return script_in(given.replace("\\\n", "  ").strip()) or None if isinstance(given, str) else None
 
 
 # Files that a call changes
