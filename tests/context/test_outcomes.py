@@ -70,6 +70,7 @@ def sh(command: str) -> tuple[str, Any]:
         (sh("python -m unittest tests.test_a"), sh("python -m unittest discover")),
         (sh("python manage.py test app"), sh("python manage.py test")),
         (sh("npm run build && npm test"), sh("npm test")),
+        (sh("curl -f http://h/a"), sh("curl -sf 'http://h/a' | jq .")),
     ],
 )
 def test_the_success_of_the_same_intention_makes_a_failure_good(failing: Any, succeeding: Any) -> None:
@@ -117,6 +118,8 @@ def test_the_success_of_the_same_intention_makes_a_failure_good(failing: Any, su
         (sh("pytest unit"), sh("for f in a b; do pytest $f; done")),
         (sh("npm test && npm run lint"), sh("npm test")),
         (sh("npm test && git push"), sh("npm test")),
+        (sh("curl -f http://h/a"), sh("curl -f http://h/b")),
+        (sh("curl -X POST http://h/a"), sh("curl http://h/a")),
     ],
 )
 def test_the_success_of_something_else_does_not(failing: Any, succeeding: Any) -> None:

@@ -32,6 +32,8 @@ _INSTALLERS: Final = name_set(
     "pip pip3 pipx uv npm pnpm yarn bun brew apt apt-get dnf yum apk gem conda mamba poetry cargo go composer"
 )
 _INSTALLS: Final = name_set("install add i get require remove uninstall upgrade update")
+_FETCHERS: Final = name_set("curl wget http https xh")
+_METHOD: Final = re.compile(r"(?!GET)[A-Z]{3,7}")
 # Programs that are given names of things that they keep, or files.
 _KEEPERS: Final = name_set("kubectl helm docker docker-compose podman systemctl service")
 # Options that name what a command is applied to, and options without a value. What follows any other is not known.
@@ -60,6 +62,8 @@ def command_aims(simple: str) -> tuple[tuple[str, ...], ...]:
 
 def _family(words: Sequence[str]) -> tuple[str, ...]:
     program = re.sub(r"\A(python|pip)[\d.]+\Z", r"\1", base_name(words[0]))
+    if program in _FETCHERS and (addresses := [word.strip("'\"") for word in words if "://" in word]):
+        return program, *(word for word in words if _METHOD.fullmatch(word)), addresses[0]
     plain = [
         word
         for before, word in pairwise(words)
