@@ -27,7 +27,7 @@ from tests.conversations import SESSION, annotate, chain, name, purge_text, stor
 POLICY = SlicePolicyV1(max_nodes=7)
 
 
-def manifest_of(truth: Truth, *names: str) -> Manifest:
+def manifest_of(truth: Truth, *names: str, **filters: object) -> Manifest:
     candidates = []
     for each in map(turn, names):
         text_hash = digest_of(content(each.role, each.parts))
@@ -40,10 +40,10 @@ def manifest_of(truth: Truth, *names: str) -> Manifest:
     pinned = PinnedSlice(
         "s", name(names[0]), found.slice_id, found.policy_params_hash, found.export_hash, found.annotators
     )
-    budget = Budget(1000)
     return assemble(
-        "why?", "2026-01-01T00:00:00.000Z", budget, candidates, terms=(), ranker="test/1", filters={}, slices=[pinned]
-    ).manifest
+        "why?", "2026-01-01T00:00:00.000Z", Budget(1000), candidates,
+        terms=(), ranker="test/1", filters=filters, slices=[pinned],
+    ).manifest  # fmt: skip
 
 
 @pytest.fixture
@@ -207,6 +207,12 @@ def test_a_manifest_of_another_version_cannot_be_verified(filled: Truth) -> None
         ("UNVERIFIABLE", "manifest-form", row[0])
     ]
     assert (verdict.status, verdict.exit) == ("UNVERIFIABLE", Exit.UNVERIFIABLE)
+
+
+@pytest.mark.parametrize("last", [[], {}, "soon", "2000-01-01T00:00:00.000Z"])
+def test_a_slice_as_of_no_time_or_of_one_before_its_turn_cannot_be_verified(filled: Truth, last: object) -> None:
+    filled.manifests.record(manifest_of(filled, "a", last=last), "2026-01-01T00:00:00.000Z", {})
+    assert [(each.status, each.check) for each in verify(filled).findings] == [("UNVERIFIABLE", "slice")]
 
 
 def test_the_default_policy_needs_no_record(filled: Truth) -> None:
