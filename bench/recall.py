@@ -25,6 +25,7 @@ from bench._recall_sets import HALVES, SETS, Asked, Half, History
 from slicebase.context.assemble import Candidate, Context, assemble
 from slicebase.context.manifest import Budget
 from slicebase.context.query import read
+from slicebase.context.question import analyse
 from slicebase.context.ranking import RANKER, Ranked
 from slicebase.core.hashing import digest_of, tokens
 from slicebase.verbs.contexts import turn_candidate
@@ -125,9 +126,9 @@ def _assembled(history: History, question: str, size: int, ranked: Sequence[str]
     """Builds a context of ranked turns, as ours are built."""
     known = _candidates(history)
     candidates = [known[turn]._replace(score=len(ranked) - place) for place, turn in enumerate(ranked)]
-    terms = {word.text for word in history.memory.turn_index.words(read(question).words)}
-    budget = Budget(size)
-    return assemble(question, history.as_of, budget, candidates, terms=terms, ranker="", filters={}, slices=())
+    words = read(question).words
+    terms = analyse(words, history.memory.turn_index.words(words)).words
+    return assemble(question, history.as_of, Budget(size), candidates, terms=terms, ranker="", filters={})
 
 
 @lru_cache(maxsize=1)  # for all questions and methods

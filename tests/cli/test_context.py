@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Tt
+from tests.context.rendered import pieces_in
 from tests.paths import PROJECT
 
 SAMPLE = PROJECT / "src" / "slicebase" / "samples" / "claude-code-session.jsonl"
@@ -152,11 +153,24 @@ def test_a_context_is_fenced_labelled_and_within_its_budget(imported: Tt) -> Non
     assert manifest["tokens_used"] <= 900
     assert result["recorded"]
     assert manifest["pieces"]
+    assert [piece.shown for piece in pieces_in(result["text"])] == [piece["shown"] for piece in manifest["pieces"]]
     for piece in manifest["pieces"]:
-        assert piece["ref"] in result["text"]
-        assert sum(piece["parts"].values()) == piece["score"]
-    assert {left["reason"] for left in manifest["left_out"]} == {"tokens"}
-    assert manifest["considered"] == len(manifest["pieces"]) + len(manifest["left_out"])
+        assert imported("recall", piece["shown"], "--json").json["pieces"][0]["ref"] == piece["ref"]
+    scores = {piece["ref"]: sum(piece["parts"].values()) for piece in result["pieces"]}
+    assert scores == {piece["ref"]: piece["score"] for piece in manifest["pieces"]}
+    assert list(scores.values()) == sorted(scores.values(), reverse=True)
+    assert {left["reason"] for left in result["left_out"]} == {"tokens"} == manifest["left_out"]["reasons"].keys()
+    assert manifest["left_out"]["count"] == len(result["left_out"])
+    assert manifest["considered"] == len(manifest["pieces"]) + len(result["left_out"])
+
+
+def test_the_status_of_a_workspace_says_what_contexts_take(imported: Tt) -> None:
+    assert "contexts" not in imported("status").out
+    built = imported("context", QUESTION, "--tokens", 900, "--json").json
+    found = imported("status", "--json").json
+    assert (found["contexts"], 500 < found["context_bytes"] < 4000) == (1, True)
+    assert "1 context recorded, " in imported("status").out
+    assert imported("replay", built["manifest_id"], "--json").json["identical"]
 
 
 def test_a_context_that_is_not_recorded_leaves_no_manifest(imported: Tt) -> None:
@@ -166,9 +180,9 @@ def test_a_context_that_is_not_recorded_leaves_no_manifest(imported: Tt) -> None
 
 
 def test_a_limit_of_turns_is_respected(imported: Tt) -> None:
-    manifest = imported("context", QUESTION, "--turns", 3, "--json").json["manifest"]
-    assert len(manifest["pieces"]) == 3
-    assert {left["reason"] for left in manifest["left_out"]} == {"turns"}
+    result = imported("context", QUESTION, "--turns", 3, "--json").json
+    assert len(result["manifest"]["pieces"]) == 3
+    assert {left["reason"] for left in result["left_out"]} == {"turns"}
 
 
 def test_a_context_as_of_a_time_says_how_many_turns_have_no_date(imported: Tt, tmp_path: Path) -> None:
@@ -274,7 +288,7 @@ def test_a_purged_turn_is_gone_from_every_file_and_reported_as_purged(imported: 
     """Ruling 19."""
     built = imported("context", QUESTION, "--tokens", 900, "--json").json
     turn = imported("turns", "--search", "never on my machine", "--json").json["rows"][0]["ref"]
-    assert turn in built["text"]
+    assert turn in {piece["ref"] for piece in built["manifest"]["pieces"]}
     assert imported("purge", turn, "--dry-run", "--json").json["texts"] == 1
     assert imported("show", turn, "--json").json["text"]
     done = imported("purge", turn, "--reason", "a secret", "--json")

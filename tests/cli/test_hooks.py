@@ -16,6 +16,7 @@ from slicebase.core.hashing import tokens
 from slicebase.history.notes import Compacted
 from slicebase.workspace.settings import Settings
 from tests.cli.conftest import Tt
+from tests.context.rendered import pieces_in
 from tests.context.transcripts import Transcript
 from tests.paths import PROJECT, SHARED
 
@@ -114,7 +115,7 @@ def test_a_compaction_of_a_real_session(original: Path, project: Path) -> None:
     prompt = call("UserPromptSubmit", {**asked, "prompt": "go on"})
     assert prompt.err == ""
     assert "lost" in prompt.context
-    assert "turn:" in prompt.context
+    assert list(pieces_in(prompt.context))
     assert turns(project, session) > imported
     assert call("UserPromptSubmit", {**asked, "prompt": "go on"}) == Answer(0, "", "")
     assert call("SessionEnd", {**asked, "reason": "exit"}) == Answer(0, "", "")

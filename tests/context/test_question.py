@@ -1,3 +1,5 @@
+import pytest
+
 from slicebase.context.question import Question, analyse
 from slicebase.context.when import When
 from slicebase.context.words import Word
@@ -17,6 +19,21 @@ def test_words_that_only_ask_are_dropped_and_the_others_come_once() -> None:
 
 def test_words_with_one_stem_are_one_word() -> None:
     assert analyse("", [Word("painted", "paint"), Word("painting", "paint")]).words == (Word("painted", "paint"),)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("when did I move", True),
+        ("can you list my trips", True),
+        ("when did the fox move", False),
+        ("what did you recommend for my trip", False),
+        ("what was your advice to me", False),
+        ("", False),
+    ],
+)
+def test_a_question_is_about_its_author_unless_it_asks_what_the_other_one_said(text: str, expected: bool) -> None:
+    assert asked(text).of_author == expected
 
 
 def test_only_the_first_words_of_a_pasted_page_are_searched() -> None:

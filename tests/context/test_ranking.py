@@ -9,16 +9,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slicebase.context.question import Question
-from slicebase.context.ranking import PARTS, Figures, Matches, Ranked, TurnFigures, rank
+from slicebase.context.ranking import PARTS, SUMMARY, UNSPOKEN, Figures, Matches, Ranked, TurnFigures, rank
 from slicebase.context.when import When
 
+VOICES = st.sampled_from(["", "user", "assistant", UNSPOKEN, SUMMARY])
 NOTHING_DATED = Question((), ())
 
 
 def turn(
-    number: int, *, session: int = 1, time: int = 0, size: int = 50, label: str = "", opens: int = 0
+    number: int, *, session: int = 1, time: int = 0, size: int = 50, label: str = "", opens: int = 0, voice: str = ""
 ) -> TurnFigures:
-    return TurnFigures(number, f"turn-{number:04}", session, time, size, label, opens)
+    return TurnFigures(number, f"turn-{number:04}", session, time, size, label, opens, voice)
 
 
 @dataclass
@@ -65,6 +66,11 @@ def test_a_word_counts_once_from_where_it_is_worth_most() -> None:
     assert between[2].parts == alone[2].parts
 
 
+def test_a_match_behind_a_weaker_one_still_reaches_further() -> None:
+    ranked = Index(map(turn, range(1, 4)), {"fox": {2: 1, 3: 3}}, CHAIN[:2]).ranked()
+    assert ranked[1].parts["neighbours"] == ranked[3].parts["words"] * 5 // 10 * 7 // 10
+
+
 def test_different_words_around_a_turn_add_up() -> None:
     one = Index(map(turn, range(1, 4)), {"fox": {1: 1}}, CHAIN[:2]).ranked()
     both = Index(map(turn, range(1, 4)), {"fox": {1: 1}, "hen": {3: 1}}, CHAIN[:2]).ranked()
@@ -97,10 +103,10 @@ def test_a_turn_on_a_date_that_the_question_names_is_found_without_words_and_the
 
 
 def test_a_turn_that_says_something_and_one_that_opens_a_conversation_come_before_their_equals() -> None:
-    turns = [turn(1, size=50), turn(2, size=50, opens=1), turn(3, size=80)]
+    turns = [turn(1, size=20), turn(2, size=50, opens=1), turn(3, size=5000)]
     ranked = Index(turns, {"fox": {1: 1, 2: 1, 3: 2}}).ranked()
     assert ranked[2].parts["opening"] > 0 == ranked[1].parts["opening"]
-    assert ranked[3].parts["substance"] > ranked[1].parts["substance"]
+    assert ranked[3].parts["substance"] == ranked[2].parts["substance"] > ranked[1].parts["substance"]
 
 
 def test_turns_of_a_session_get_a_share_of_its_best_turn() -> None:
@@ -116,9 +122,32 @@ def test_without_words_or_matches_nothing_is_ranked() -> None:
     assert rank(NOTHING_DATED, Index([turn(1)], {"fox": {1: 1}}).figures(), 0) == []
 
 
-def test_equal_scores_go_by_id() -> None:
+def test_of_equal_scores_the_newest_comes_first_then_they_go_by_id() -> None:
     """Ruling 43."""
-    assert list(Index(map(turn, (3, 1, 2)), {"fox": {1: 1, 2: 1, 3: 1}}).ranked()) == [1, 2, 3]
+    turns = [turn(3), turn(1), turn(2), turn(4, time=1)]
+    assert list(Index(turns, {"fox": dict.fromkeys(range(1, 5), 1)}).ranked()) == [4, 1, 2, 3]
+
+
+def test_calls_results_and_thinking_keep_half_of_every_part_and_a_summary_gets_a_fifth_more() -> None:
+    turns = [
+        turn(1, voice="user"),
+        turn(2, voice="assistant"),
+        turn(3, voice=UNSPOKEN),
+        turn(4),
+        turn(5, voice=SUMMARY),
+    ]
+    ranked = Index(turns, {"fox": dict.fromkeys(range(1, 6), 1)}).ranked()
+    assert list(ranked) == [5, 1, 2, 4, 3]
+    assert ranked[1].parts == ranked[2].parts == ranked[4].parts
+    assert ranked[5].parts == {name: part * 12 // 10 for name, part in ranked[1].parts.items()}
+    assert ranked[3].parts == {name: part // 2 for name, part in ranked[1].parts.items()}
+
+
+def test_a_question_about_its_author_lifts_what_the_author_said() -> None:
+    turns = [turn(1, voice="assistant"), turn(2, voice="user"), turn(3)]
+    ranked = Index(turns, {"fox": dict.fromkeys(range(1, 4), 1)}).ranked(Question((), (), of_author=True))
+    assert list(ranked) == [2, 3, 1]
+    assert ranked[1].parts["words"] == ranked[2].parts["words"] * 7 // 10
 
 
 @st.composite
@@ -132,7 +161,9 @@ def indexes(draw: st.DrawFn) -> Index:
     ]
     counts = st.dictionaries(st.integers(1, count), st.integers(1, 3), min_size=1, max_size=4)
     matches = draw(st.dictionaries(st.sampled_from(["fox", "hen", "cow"]), counts, max_size=3))
-    return Index([turn(number, session=number % 3) for number in range(1, count + 1)], matches, links)
+    voices = draw(st.lists(VOICES, min_size=count, max_size=count))
+    turns = [turn(number, session=number % 3, voice=voice) for number, voice in enumerate(voices, 1)]
+    return Index(turns, matches, links)
 
 
 @settings(max_examples=50)
@@ -164,6 +195,7 @@ def test_the_order_in_which_figures_come_changes_nothing(index: Index, random: R
 @given(indexes())
 def test_neighbours_get_what_every_single_way_would_bring_them_at_most(index: Index) -> None:
     """The simple version for comparison: each word is spread along each path alone, and its highest worth counts."""
+    index = Index([each._replace(voice="") for each in index.turns], index.matches, index.links)
     ranked = index.ranked()
     links = list(index.links)
     expected: dict[int, int] = {}

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from slicebase.context.question import analyse
 from slicebase.context.ranking import Ranked, rank
+from slicebase.graph.contents import kind_bits
 from slicebase.index import disposable, figures
 from slicebase.index.disposable import Disposable
 from slicebase.index.narrow import TurnFilters
@@ -325,6 +326,17 @@ def test_the_speaker_whom_a_question_names_comes_first(index: TurnIndex) -> None
     assert all(ranked.parts["label"] for ranked in best)
 
 
+def test_a_summary_comes_first_and_what_somebody_says_before_calls_and_results(index: TurnIndex) -> None:
+    spoken = [("said", "assistant", {"answer"}), ("asked", "user", {"prompt"}), ("summed", "system", {"summary"})]
+    aside = [("called", "assistant", {"call"}), ("got", "tool", {"result"}), ("hidden", "user", set[str]())]
+    index.add(
+        turn(name, "a heron", session=name)._replace(role=role, kinds=kind_bits(kinds))
+        for name, role, kinds in aside + spoken
+    )
+    assert found(index, "heron") == ["summed", "asked", "said", "called", "got", "hidden"]
+    assert found(index, "where is my heron?") == ["summed", "asked", "said", "called", "got", "hidden"]
+
+
 def test_a_date_is_found_in_every_year_or_in_its_own(index: TurnIndex) -> None:
     index.add(
         turn(f"{year}", "the usual", session=f"{year}", time=(year - 1970) * 365 * DAY + 200 * DAY)
@@ -347,7 +359,7 @@ def test_where_a_word_is_everywhere_the_newest_turns_that_have_it_are_followed(
     monkeypatch.setattr(figures, "_MOST_LOOKED_UP", looked_up)
     monkeypatch.setattr(figures, "_MOST_FOLLOWED", 3)
     index.add(turn(f"{n}", "a heron", session=f"{n}", time=n) for n in range(9))
-    assert found(index, "heron") == ["6", "7", "8"]
+    assert found(index, "heron") == ["8", "7", "6"]
 
 
 def test_the_turns_that_have_most_of_the_words_are_followed(index: TurnIndex, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -390,12 +402,14 @@ def histories(draw: st.DrawFn) -> list[IndexedTurn]:
                 time=draw(st.integers(0, 3)) * DAY,
                 parents=tuple(f"turn-{(parent * 7) % 13}" for parent in parents if parent < number or parent == count),
                 text=" ".join(draw(st.lists(st.sampled_from(WORDS), min_size=1, max_size=6))),
+                role=draw(st.sampled_from(("", "user", "assistant"))),
+                kinds=draw(st.sampled_from((0, 1, 2, 8, 64))),
             )
         )
     return turns
 
 
-QUESTIONS = ("heron", "Ada paints boats by the weir", "what did Bo paint on 2 January 1970?", "the painter")
+QUESTIONS = ("heron", "my heron", "Ada paints boats by the weir", "what did Bo paint on 2 January 1970?", "the painter")
 
 
 def answers(index: TurnIndex) -> list[list[Ranked]]:

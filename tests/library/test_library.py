@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from slicebase.context.manifest import Budget, Manifest, PinnedPiece
+from slicebase.context.manifest import Budget, Manifest, PinnedPiece, left_out
 from slicebase.core.hashing import digest
 from slicebase.errors import SlicebaseError
 from slicebase.files.model import DerivationSource, Link, Payload
@@ -531,15 +531,16 @@ def test_a_purge_reaches_the_texts_that_manifests_kept(scratch: ScratchLibrary) 
 
 def piece_of(file_id: str, text: bytes) -> PinnedPiece:
     return PinnedPiece(
-        ref=f"file:{file_id}", corpus=f"file:{file_id}", content_hash=digest(text), span=Span(start=0, end=len(text)),
-        text_hash=digest(text), label="L", tokens=1, score=0, parts={}, group="G", whole=True,
+        ref=f"file:{file_id}", shown=f"file:{file_id}", corpus=f"file:{file_id}", group="G", label="L",
+        span=Span(start=0, end=len(text)), length=len(text), text_hash=digest(text), score=0,
     )  # fmt: skip
 
 
 def manifest_of(*pieces: PinnedPiece) -> Manifest:
     return Manifest(
         question="q", as_of="2026-01-01T12:00:00.000Z", budget=Budget(100), tokens_used=1, pieces=pieces, considered=1,
-        left_out=(), filters={}, slices=(), ranker="r/1", tokenizer="bytes/3", renderer="markdown/1",
+        left_out=left_out(()), filters={}, policy_params_hash=None, slices=(),
+        ranker="r/1", tokenizer="bytes/3", renderer="markdown/2",
         rendered_hash=digest(b""),
     )  # fmt: skip
 

@@ -15,8 +15,8 @@ TEXT = "the text of a row"
 
 
 def manifest(question: str, corpus: str = "file:f") -> Manifest:
-    candidate = Candidate("row:f/r", corpus, "sha256:", TEXT, "label", "group", (0, ""), 1, {})
-    return assemble(question, EARLY, Budget(1000), [candidate], terms=(), ranker="r/1", filters={}, slices=()).manifest
+    candidate = Candidate("row:f/r", corpus, TEXT, "label", "group", (0, ""), 1, {})
+    return assemble(question, EARLY, Budget(1000), [candidate], terms=(), ranker="r/1", filters={}).manifest
 
 
 def record(truth: Truth, question: str, time: str = EARLY) -> str:
@@ -86,12 +86,10 @@ def test_texts_are_cut_from_what_is_stored_and_problems_say_what_happened(truth:
 
 def test_a_context_whose_turn_is_not_stored_here_cannot_be_recorded(truth: Truth) -> None:
     store(truth, [turn("a")])
-    stored = turn("a")
-    kept = truth.turns.get(stored.id).record.content_hash
-    for content_hash, known in ((kept, True), ("sha256:" + "0" * 64, False)):
-        candidate = Candidate(f"turn:{stored.id}", "session:s", content_hash, "text of a", "l", "g", (0, ""), 1, {})
-        built = assemble("q", EARLY, Budget(1000), [candidate], terms=(), ranker="r/1", filters={}, slices=())
-        if known:
+    for each, is_known in ((turn("a"), True), (turn("b"), False)):
+        candidate = Candidate(f"turn:{each.id}", "session:s", "text of a", "l", "g", (0, ""), 1, {})
+        built = assemble("q", EARLY, Budget(1000), [candidate], terms=(), ranker="r/1", filters={})
+        if is_known:
             truth.manifests.keep(built, 0)
             assert truth.manifests.get(built.id).time == "1970-01-01T00:00:00.000Z"
         else:

@@ -6,14 +6,17 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from slicebase.base import Slicebase
 from slicebase.core.refs import Ref
 from slicebase.core.short_ids import short_id, short_ids
 from slicebase.truth.names import StoredNames
+from slicebase.truth.truth import Truth
 from slicebase.verbs.names import EVERYTHING
 from tests.amounts import MORE
 from tests.codes import code_of
+from tests.conversations import store, turn
 from tests.graph.test_graph_file import record
 
 RUNS = ["build", "build-the-house", "build-the-houses", "01JRVN00000000000000000001", "01JRVN00000000000000000011"]
@@ -90,3 +93,15 @@ def test_to_look_for_an_id_creates_no_database(tmp_path: Path) -> None:
     with Slicebase.init(tmp_path) as memory:
         assert code_of(memory.library.recall, "deadbeef") == "no-file"
         assert not memory.workspace.database.exists()
+
+
+def test_a_turn_is_shown_by_its_short_id_unless_something_else_begins_so(truth: Truth) -> None:
+    one, other = (replace(turn("a"), id=f"0a0a0a0a-000{last}-4000-8000-000000000000") for last in "12")
+    alone = turn("alone")
+    store(truth, [one, alone])
+    assert [truth.shown(f"turn:{each.id}") for each in (one, alone)] == ["0a0a0a0a", alone.id[:8]]
+    store(truth, [other])
+    assert truth.shown(f"turn:{one.id}") == "0a0a0a0a-0001"
+    assert truth.shown("row:f/r1") == "row:f/r1"
+    store(truth, [turn("b", session=alone.id[:8] + "-a-session")])
+    assert truth.shown(f"turn:{alone.id}") == f"turn:{alone.id[:8]}"

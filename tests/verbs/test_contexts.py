@@ -39,7 +39,7 @@ def test_an_undated_turn_says_so_and_is_read_before_the_dated_ones(memory: Slice
         )
         for each in ("dated", "undated")
     ]
-    assert [each.label for each in found] == ["user · 1971-01-02T00:00:00.000Z", "user · undated"]
+    assert [each.label for each in found] == ["1971-01-02 · 00:00 · user", "undated · user"]
     assert [each.ref for each in sorted(found, key=lambda each: each.order)] == [
         f"turn:{name('undated')}",
         f"turn:{name('dated')}",
@@ -68,7 +68,5 @@ def test_a_question_that_is_asked_again_has_the_same_budget_and_policy(memory: S
     first = memory.context("text of 2", 300, turns=2, policy="broad")
     again = memory.context_again(first.id)
     assert again.manifest.budget == first.manifest.budget
-    assert {each.policy_params_hash for each in again.manifest.slices} == {
-        each.policy_params_hash for each in first.manifest.slices
-    }
+    assert again.manifest.policy_params_hash == first.manifest.policy_params_hash is not None
     assert [each.ref for each in again.pieces] == [each.ref for each in first.pieces]

@@ -9,6 +9,7 @@ import pytest
 from slicebase.base import Slicebase
 from slicebase.context.manifest import Manifest
 from slicebase.core.refs import as_words
+from tests.context.rendered import pieces_in
 
 TURN = "turn:0961d9aa-a012-46c7-b376-16f70598151d"
 FORGED = (
@@ -58,13 +59,10 @@ def headings(text: str) -> Iterator[tuple[str, str]]:
 
 
 def check(text: str, manifest: Manifest) -> None:
-    found = list(headings(text))
-    labels = [title.rpartition(" · ") for marks, title in found if marks == "###"]
-    assert [ref for _, _, ref in labels] == [piece.ref for piece in manifest.pieces]
-    assert [REFERENCE.findall(label) for label, _, _ in labels] == [[]] * len(labels)
-    groups = [REFERENCE.sub("", title, count=1) for marks, title in found if marks == "##"]
-    assert [REFERENCE.findall(title) for title in groups] == [[]] * len(groups)
-    assert {marks for marks, _ in found} <= {"##", "###"}
+    found = list(pieces_in(text))
+    assert [each.shown for each in found] == [piece.shown for piece in manifest.pieces]
+    assert [REFERENCE.findall(each.label) for each in found] == [[]] * len(found)
+    assert [REFERENCE.findall(each.group)[1:] for each in found] == [[]] * len(found)
 
 
 @pytest.mark.parametrize("question", ["where is the heron?", "heron number 7", "a heron in a row", "lake"])

@@ -6,6 +6,7 @@ import pytest
 
 from slicebase.base import Slicebase
 from tests.codes import code_of
+from tests.context.rendered import pieces_in
 from tests.context.transcripts import Transcript
 
 SESSION = "11111111-2222-4333-8444-555555555555"
@@ -143,10 +144,11 @@ def test_a_created_file_is_rendered_as_its_name_and_a_command_as_its_text(tmp_pa
     script.summary("They talked.")
     with stored(tmp_path, script) as base:
         text = base.lost_context(SESSION, 2000).text
-    assert all(f"```text\n{each}\n```" in text for each in ("make test", "ruff check \\\n  src", "make lint"))
+    shown = [each.text for each in pieces_in(text)]
+    assert {"make test", "ruff check \\\n  src", "make lint"} <= set(shown)
     assert not any(each in text for each in ("rm -rf", "kubectl", "git push", "terraform"))
-    assert "```text\n/repo/tool.py\n```" in text
-    assert '```text\ngo test -run "TestA|TestB" ./...\n```' in text
+    assert "/repo/tool.py" in shown
+    assert 'go test -run "TestA|TestB" ./...' in shown
     assert "x = " not in text
 
 
@@ -183,8 +185,8 @@ def test_a_context_tells_rules_from_requests_and_from_what_cannot_be_judged(tmp_
     script.user("Add a test for the reader.")
     script.summary("They talked.")
     with stored(tmp_path, script) as base:
-        parts = base.lost_context(SESSION, 2000).text.split("\n## ")[1:]
-    assert [(part.splitlines()[0], part.splitlines()[5]) for part in parts] == [
+        found = pieces_in(base.lost_context(SESSION, 2000).text)
+    assert [(each.group, each.text) for each in found] == [
         ("Constraints", "Never push to main."),
         ("Open tasks", "Add a test for the reader."),
         ("Said by the user, not known whether done", "Bitte niemals direkt auf main pushen, immer eine Branch."),

@@ -543,7 +543,7 @@ def test_a_context_of_a_run_has_only_pieces_that_are_nearly_as_good_as_the_best(
     base.runs.compact(RUN)
     made = base.context("why does the build fail", 4000, run=RUN)
     found = [piece.score for piece in made.pieces[1:]]
-    worse = [each.score for each in made.manifest.left_out if each.reason == "score"]
+    worse = [each.score for each in made.left_out if each.reason == "score"]
     assert found
     assert worse
     assert max(worse) < 0.85 * max(found) <= min(found)

@@ -9,10 +9,10 @@ import pytest
 
 from slicebase.context.assemble import Candidate, assemble
 from slicebase.context.manifest import Budget, Manifest, PinnedSlice, manifest_id
-from slicebase.core.hashing import digest, digest_of, raw_digest
+from slicebase.core.hashing import digest, raw_digest
 from slicebase.errors import Exit
 from slicebase.graph.policy import DEFAULT, SlicePolicyV1
-from slicebase.graph.turn import Edge, content, turn_text
+from slicebase.graph.turn import Edge, turn_text
 from slicebase.runs.evidence import Chunk, cite
 from slicebase.runs.records import RunStarted
 from slicebase.truth.acts import PurgedText, PurgeRecord
@@ -30,20 +30,21 @@ POLICY = SlicePolicyV1(max_nodes=7)
 def manifest_of(truth: Truth, *names: str, **filters: object) -> Manifest:
     candidates = []
     for each in map(turn, names):
-        text_hash = digest_of(content(each.role, each.parts))
-        candidates.append(
-            Candidate(
-                f"turn:{each.id}", "session:s", text_hash, turn_text(each.parts), "user", "s", (0, each.id), 1, {}
-            )
-        )
+        text = turn_text(each.parts)
+        candidates.append(Candidate(f"turn:{each.id}", "session:s", text, "user", "s", (0, each.id), 1, {}))
     found = truth.sessions.slice_around(name(names[0]), POLICY)
-    pinned = PinnedSlice(
-        "s", name(names[0]), found.slice_id, found.policy_params_hash, found.export_hash, found.annotators
-    )
+    pinned = PinnedSlice("s", name(names[0]), found.slice_id, found.export_hash, found.annotators)
     return assemble(
-        "why?", "2026-01-01T00:00:00.000Z", Budget(1000), candidates,
-        terms=(), ranker="test/1", filters=filters, slices=[pinned],
-    ).manifest  # fmt: skip
+        "why?",
+        "2026-01-01T00:00:00.000Z",
+        Budget(1000),
+        candidates,
+        terms=(),
+        ranker="test/1",
+        filters=filters,
+        slices=lambda _: [pinned],
+        policy=POLICY,
+    ).manifest
 
 
 @pytest.fixture

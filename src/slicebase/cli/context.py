@@ -14,9 +14,11 @@ from slicebase.errors import Exit
 from slicebase.verbs.names import shortened
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from slicebase.base import Slicebase
     from slicebase.context.assemble import Context
-    from slicebase.context.manifest import Manifest
+    from slicebase.context.manifest import Manifest, PieceChange
 
 
 @click.command()
@@ -53,7 +55,7 @@ def context(
 ) -> int:
     """Build a cited context for a question, and record its manifest.
 
-    The context is Markdown for a model. Each piece is fenced and has its source, date and reference. A question may
+    The context is Markdown for a model. Pieces are fenced, with their sources, dates and short ids. A question may
     have -word and the filters of `tt search`. Exit status 1 if nothing was found, or if the compared contexts differ.
     """
     question = as_query(words) if words else None
@@ -61,11 +63,15 @@ def context(
         raise click.UsageError("Give one of: a question, --again, --diff.")
     _refuse_ignored(ctx)
     base = open_base(ctx)
+    from slicebase.context.manifest import differences  # imported here for a fast start
+
     if diff is not None:
-        return _print_difference(base, base.manifest(diff[0]), base.manifest(diff[1]), {}, as_json)
+        before, after = map(base.manifest, diff)
+        return _print_difference(base, before, after, differences(before, after), {}, as_json)
     if again is not None:
-        rebuilt = base.context_again(again, record=not no_record)
-        return _print_difference(base, base.manifest(again), rebuilt.manifest, {"recorded": rebuilt.recorded}, as_json)
+        before, rebuilt = base.manifest(again), base.context_again(again, record=not no_record)
+        found = differences(before, rebuilt.manifest, rebuilt.left_out)
+        return _print_difference(base, before, rebuilt.manifest, found, {"recorded": rebuilt.recorded}, as_json)
     built = base.context(
         str(question),
         tokens,
@@ -85,9 +91,12 @@ def print_context(base: "Slicebase", built: "Context", explain: bool, as_json: b
     text, manifest = built.text, built.manifest
     if as_json:
         fields = msgspec.to_builtins(manifest)
-        print_json({"manifest_id": built.id, "recorded": built.recorded, "manifest": fields, "text": text})
+        pieces = [{"ref": each.ref, "tokens": each.tokens, "parts": dict(each.parts)} for each in built.pieces]
+        left_out = [{"ref": each.ref, "reason": each.reason, "score": each.score} for each in built.left_out]
+        print_json({"manifest_id": built.id, "recorded": built.recorded, "manifest": fields, "text": text,
+                    "pieces": pieces, "left_out": left_out})  # fmt: skip
     elif explain:
-        _print_choice(base, manifest)
+        _print_choice(base, built)
     else:
         print_text(text, nl=False)
         used = f"{manifest.tokens_used} of {manifest.budget.tokens} tokens"
@@ -116,11 +125,13 @@ def _refuse_ignored(ctx: click.Context) -> None:
 
 
 def _print_difference(
-    base: "Slicebase", before: "Manifest", after: "Manifest", recorded: dict[str, bool], as_json: bool
+    base: "Slicebase",
+    before: "Manifest",
+    after: "Manifest",
+    found: "Sequence[PieceChange]",
+    recorded: dict[str, bool],
+    as_json: bool,
 ) -> int:
-    from slicebase.context.manifest import differences
-
-    found = differences(before, after)
     if as_json:
         changes = [change._asdict() for change in found]
         print_json({"before": before.manifest_id, "after": after.manifest_id, **recorded, "changes": changes})
@@ -138,18 +149,18 @@ def _print_difference(
 _SHOWN = 20  # pieces that were left out
 
 
-def _print_choice(base: "Slicebase", manifest: "Manifest") -> None:
-    left_out = manifest.left_out[:_SHOWN]
+def _print_choice(base: "Slicebase", built: "Context") -> None:
+    manifest, left_out = built.manifest, built.left_out[:_SHOWN]
     short = shortened(base, {*(piece.ref for piece in manifest.pieces), *(left.ref for left in left_out)})
     print_text(f"considered {manifest.considered}, took {len(manifest.pieces)}, {manifest.tokens_used} tokens")
-    for piece in sorted(manifest.pieces, key=lambda piece: (-piece.score, piece.ref)):
+    for piece in sorted(built.pieces, key=lambda piece: (-piece.score, piece.ref)):
         parts = ", ".join(f"{name} {value / 1e6:.2f}" for name, value in piece.parts.items())
         print_text(f"  {piece.score / 1e6:8.2f}  {short[piece.ref]}  {piece.tokens} tokens  ({parts})")
-    print_text(f"left out {len(manifest.left_out)}")
+    print_text(f"left out {len(built.left_out)}")
     for left in left_out:
         print_text(f"  {left.score / 1e6:8.2f}  {short[left.ref]}  no room in {left.reason}")
-    if len(manifest.left_out) > _SHOWN:
-        print_text(f"  … and {len(manifest.left_out) - _SHOWN} more: --json lists them")
+    if len(built.left_out) > _SHOWN:
+        print_text(f"  … and {len(built.left_out) - _SHOWN} more: --json lists them")
 
 
 @click.command()

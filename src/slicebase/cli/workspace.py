@@ -95,12 +95,19 @@ def print_status(found: "Overview") -> None:
         "history": ""
         if found.turns is None
         else f"{counted(found.turns, 'turn')} in {counted(found.sessions or 0, 'session')}",
+        "contexts": f"{counted(found.contexts, 'context')} recorded, {_kilobytes(found.context_bytes or 0)}"
+        if found.contexts
+        else "",
         "stale": f"{counted(found.stale, 'file')}: `tt stale` says why" if found.stale else "",
         "broken": f"{counted(len(found.broken), 'file')} cannot be read: `tt doctor` says why" if found.broken else "",
     }
     for name, text in rows.items():
         if text:
             print_text(f"{name:9} {text}")
+
+
+def _kilobytes(size: int) -> str:
+    return f"{size / 1000:,.1f} kB"
 
 
 def _git_status(found: "Overview") -> str:

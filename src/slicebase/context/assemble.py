@@ -4,62 +4,74 @@ Long texts are cut to the excerpt with the most words of the question.
 """
 
 import re
-from collections.abc import Collection, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from math import inf
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from slicebase.context.manifest import (
-    RENDERER,
     Budget,
     LeftOut,
     Manifest,
     PinnedPiece,
     PinnedSlice,
-    group_heading,
-    heading,
-    piece_block,
-    render,
+    left_out,
+    pinned_hash,
+    usually_shown,
 )
-from slicebase.core.hashing import TOKENIZER, digest, tokens
+from slicebase.context.render import RENDERER, Sheet, heading, one_line, render
+from slicebase.context.words import Word
+from slicebase.core.hashing import BYTES_PER_TOKEN, TOKENIZER, digest, tokens
 from slicebase.graph.policy import SlicePolicyV1
 from slicebase.runs.records import Span
 
 # Excerpts of long texts
 
-_WORD = re.compile(r"\w+")
-_BREAKS = ("\n\n", "\n", " ")
+_BREAKS: Final = ("\n\n", "\n", " ")
+_LEAST_STEM: Final = 4  # letters: shorter ones begin too many other words
+_ALIKE: Final = 5  # letters that forms of one word begin with
 
 
-def excerpt(text: str, terms: Collection[str], limit: int) -> tuple[int, int]:
+def forms_of(words: Iterable[Word]) -> re.Pattern[str] | None:
+    """Returns a pattern for the words of a question in any form: what begins with the stem of one."""
+    forms = {form: r"\w*" if len(form) >= _LEAST_STEM else r"\b" for word in words for form in (word.text, word.stem)}
+    heads = "|".join(re.escape(form) + after for form, after in sorted(forms.items(), key=lambda each: -len(each[0])))
+    return re.compile(rf"\b(?:{heads})", re.IGNORECASE) if heads else None
+
+
+def excerpt(text: str, asked: re.Pattern[str] | None, limit: int) -> tuple[int, int]:
     """Returns a span of at most `limit` tokens.
 
-    It is the complete text if that fits, else the window with the most distinct terms, the earliest of equal ones.
+    It is the complete text if that fits. Else it is the window with the most distinct words of the question, the
+    earliest of equal ones; but the beginning, where most texts say what they are about, if it has half as many.
     """
     if tokens(text) <= limit:
         return 0, len(text)
-    width = max(1, limit * 3 * len(text) // len(text.encode("utf-8", "surrogatepass")))
-    start = _densest_start(text, frozenset(terms), width)
+    width = max(1, limit * BYTES_PER_TOKEN * len(text) // len(text.encode("utf-8", "surrogatepass")))
+    start = _densest_start(text, asked, width) if asked else 0
     end = min(len(text), start + width)
     while tokens(text[start:end]) > limit:
         end -= 1 + (tokens(text[start:end]) - limit) // 2
     return _tidy(text, start, end)
 
 
-def _densest_start(text: str, terms: frozenset[str], width: int) -> int:
-    hits = [(match.start(), word) for match in _WORD.finditer(text) if (word := match[0].casefold()) in terms]
-    best, best_start, first = 0, 0, 0
-    inside: dict[str, int] = {}
+def _densest_start(text: str, asked: re.Pattern[str], width: int) -> int:
+    hits = [(match.start(), match[0].casefold()[:_ALIKE]) for match in asked.finditer(text)]
+    most, middle, first = 0, 0, 0
+    inside: Counter[str] = Counter()
     for position, word in hits:
-        inside[word] = inside.get(word, 0) + 1
-        while hits[first][0] < position - width // 2:
+        inside[word] += 1
+        while hits[first][0] < position - width * 3 // 4:
             old = hits[first][1]
             inside[old] -= 1
             if not inside[old]:
                 del inside[old]
             first += 1
-        if len(inside) > best:
-            best, best_start = len(inside), hits[first][0]
-    return max(0, min(best_start - width // 4, len(text) - width))
+        if len(inside) > most:
+            most, middle = len(inside), (hits[first][0] + position) // 2
+    if 2 * len({word for position, word in hits if position < width}) >= most:
+        return 0
+    return max(0, min(middle - width // 2, len(text) - width))
 
 
 def _tidy(text: str, start: int, end: int) -> tuple[int, int]:
@@ -74,10 +86,13 @@ def _tidy(text: str, start: int, end: int) -> tuple[int, int]:
 
 # Assembly
 
-# A piece uses at most a quarter of the budget, so that one long tool output does not fill a context alone. But it may
-# always have this many tokens, since a shorter piece is not worth reading.
-_LARGEST_SHARE = 4
-_LEAST_TOKENS = 120
+# A piece has at most this many tokens, or this share of a large budget: many short excerpts answer more questions than
+# few long ones. Where everything has room in a context, pieces may be longer, up to a quarter of the budget.
+_LEAST_TOKENS: Final = 120
+_USUAL_SHARE: Final = 32
+_LARGEST_SHARE: Final = 4
+# When so many candidates in a row do not fit, the budget is full: the texts of the others are not read.
+_MISSES: Final = 12
 
 
 class Candidate(NamedTuple):
@@ -85,7 +100,6 @@ class Candidate(NamedTuple):
 
     ref: str
     corpus: str
-    content_hash: str
     text: str
     label: str
     group: str
@@ -96,16 +110,25 @@ class Candidate(NamedTuple):
     is_whole: bool = False  # whether it is never cut
 
 
+class Unread(NamedTuple):
+    """A candidate whose text is read when its turn comes."""
+
+    ref: str
+    score: int
+    read: Callable[[], Candidate | None]  # None if it is none
+
+
 class Piece(NamedTuple):
-    """A piece of a context: its reference, its text, and its label, which names the source and the date."""
+    """A piece of a context: its reference, its text, and its label, which names the date and the source."""
 
     ref: str
     text: str
     label: str
     span: Span  # of the text that the reference names, in characters
     whole: bool  # whether that is the complete text
-    tokens: int
+    tokens: int  # of the text
     score: int  # in millionths
+    parts: Mapping[str, int]  # of the score
 
     def __repr__(self) -> str:
         return f"Piece(ref={self.ref!r}, label={self.label[:60]!r}, tokens={self.tokens})"
@@ -117,6 +140,8 @@ class Context(NamedTuple):
     text: str
     manifest: Manifest
     texts: dict[str, str]  # of the pieces, by their hashes
+    parts: Mapping[tuple[str, int], Mapping[str, int]]  # of the scores, by reference and place, the best first
+    left_out: tuple[LeftOut, ...] = ()  # every candidate that is not in it; the manifest keeps the best few
     policy: SlicePolicyV1 | None = None  # of its context slices
     recorded: bool = False  # whether the manifest is stored, so that the context can be replayed
     acts: int = 0  # how many acts the database had when it was built: a later purge may have taken something of it
@@ -128,11 +153,15 @@ class Context(NamedTuple):
 
     @property
     def pieces(self) -> tuple[Piece, ...]:
-        """The pieces, in the order of the text."""
-        return tuple(
-            Piece(each.ref, self.texts[each.text_hash], each.label, each.span, each.whole, each.tokens, each.score)
-            for each in self.manifest.pieces
-        )
+        """The pieces, the best first; its manifest has them in the order of the text."""
+        rank = {place: number for number, place in enumerate(self.parts)}
+        best_first = sorted(self.manifest.pieces, key=lambda piece: rank[piece.ref, piece.span.start])
+        return tuple(map(self._piece, best_first))
+
+    def _piece(self, pinned: PinnedPiece) -> Piece:
+        text = self.texts[pinned.text_hash]
+        parts = self.parts[pinned.ref, pinned.span.start]
+        return Piece(pinned.ref, text, pinned.label, pinned.span, pinned.whole, tokens(text), pinned.score, parts)
 
     @property
     def tokens(self) -> int:
@@ -161,89 +190,133 @@ def assemble(
     question: str,
     as_of: str,
     budget: Budget,
-    candidates: Sequence[Candidate],
+    candidates: Sequence[Candidate | Unread],
     *,
-    terms: Collection[str],
+    terms: Iterable[Word],
     ranker: str,
     filters: dict[str, Any],
-    slices: Sequence[PinnedSlice],
+    slices: Callable[[Collection[str]], Iterable[PinnedSlice]] | None = None,
+    policy: SlicePolicyV1 | None = None,
     groups: Sequence[str] = (),
     least: float = -inf,  # of what a compaction lost, a score may be negative
+    shown: Callable[[str], str] = usually_shown,
 ) -> Context:
     """Returns a context of the first candidates that fit into the budget; of turns, those with at least this score.
 
-    The given groups come first, in their order. The manifest lists the candidates that are left out, with the reason.
+    The given groups come first, in their order. The manifest says what was left out, with the reason. `shown` shortens
+    a reference, and `slices` pins the context slices of turns that only a slice brought in.
     """
-    chosen, left_out, texts = _fill(question, as_of, budget, candidates, terms, least)
-    pieces = tuple(_in_reading_order(chosen, groups))
-    text = render(question, as_of, pieces, texts)
+    filling = _filled(_Filling(heading(question, as_of), budget, forms_of(terms), shown), candidates, least)
+    pieces = tuple(_in_reading_order(filling.chosen, groups))
+    text = render(question, as_of, pieces, filling.texts)
     manifest = Manifest(
         question=question,
         as_of=as_of,
         budget=budget,
         tokens_used=tokens(text),
         pieces=pieces,
-        considered=len(candidates),
-        left_out=tuple(left_out),
+        considered=len(pieces) + len(filling.left_out),
+        left_out=left_out(filling.left_out),
         filters=filters,
-        slices=tuple(slices),
+        policy_params_hash=policy.params_hash if policy else None,
+        slices=tuple(slices(filling.from_slices) if slices else ()),
         ranker=ranker,
         tokenizer=TOKENIZER,
         renderer=RENDERER,
         rendered_hash=digest(text.encode()),
     )
-    return Context(text, manifest, texts)
+    parts = {(piece.ref, piece.span.start): candidate.parts for candidate, piece in filling.chosen}
+    return Context(text, manifest, filling.texts, parts, tuple(filling.left_out), policy)
 
 
-def _fill(
-    question: str, as_of: str, budget: Budget, candidates: Sequence[Candidate], terms: Collection[str], least: float
-) -> tuple[list[tuple[Candidate, PinnedPiece]], list[LeftOut], dict[str, str]]:
-    room = budget.tokens - tokens(heading(question, as_of))
-    longest = max(_LEAST_TOKENS, budget.tokens // _LARGEST_SHARE)
-    chosen: list[tuple[Candidate, PinnedPiece]] = []
-    left_out: list[LeftOut] = []
-    texts: dict[str, str] = {}
-    groups: set[str] = set()
-    for candidate in candidates:
-        if budget.turns is not None and len(chosen) >= budget.turns:
-            left_out.append(LeftOut(candidate.ref, "turns", candidate.score))
-            continue
-        if candidate.score < least and candidate.ref.startswith("turn:"):
-            left_out.append(LeftOut(candidate.ref, "score", candidate.score))
-            continue
-        piece, text = _cut(candidate, terms, budget.tokens if candidate.is_whole else longest)
-        # The tokens of each block and of the line end after it are rounded up, so the sum is never too small.
-        cost = piece.tokens + (0 if candidate.group in groups else tokens(group_heading(candidate.group)) + 1)
-        if cost > room:
-            left_out.append(LeftOut(candidate.ref, "tokens", candidate.score))
-            continue
-        room -= cost
-        groups.add(candidate.group)
-        chosen.append((candidate, piece))
-        texts[piece.text_hash] = text
-    return chosen, left_out, texts
+def _filled(filling: "_Filling", candidates: Sequence[Candidate | Unread], least: float) -> "_Filling":
+    filling.take(candidates, least)
+    while not filling.is_full and (wider := filling.wider()):
+        wider.take([candidate for candidate, _ in filling.chosen], -inf)
+        if wider.is_full:
+            break
+        wider.left_out = filling.left_out
+        filling = wider
+    return filling
 
 
-def _cut(candidate: Candidate, terms: Collection[str], longest: int) -> tuple[PinnedPiece, str]:
-    first, last = (candidate.passage.start, candidate.passage.end) if candidate.passage else (0, len(candidate.text))
-    start, end = (first + place for place in excerpt(candidate.text[first:last], terms, longest))
-    text = candidate.text[start:end]
-    whole = end - start == len(candidate.text)
-    label = candidate.label if whole else f"{candidate.label} · characters {start} to {end} of {len(candidate.text)}"
-    piece = PinnedPiece(
-        ref=candidate.ref,
-        corpus=candidate.corpus,
-        content_hash=candidate.content_hash,
-        span=Span(start=start, end=end),
-        text_hash=digest(text.encode()),
-        label=label,
-        tokens=tokens(piece_block(label, candidate.ref, text)) + 1,
-        score=candidate.score,
-        parts=candidate.parts,
-        group=candidate.group,
-        whole=whole,
-    )
-    return piece, text
+class _Filling:
+    """A context that is filled with the best candidates, of which each piece has at most so many tokens."""
+
+    def __init__(
+        self, first: str, budget: Budget, asked: re.Pattern[str] | None, shown: Callable[[str], str], longest: int = 0
+    ) -> None:
+        self.chosen: list[tuple[Candidate, PinnedPiece]] = []
+        self.left_out: list[LeftOut] = []
+        self.texts: dict[str, str] = {}
+        self._given = first, budget, asked, shown
+        self._budget = budget
+        self._asked = asked
+        self._shown = shown
+        self._longest = longest or max(_LEAST_TOKENS, budget.tokens // _USUAL_SHARE)
+        self._sheet = Sheet(first)
+
+    def wider(self) -> "_Filling | None":
+        """Returns an empty context for longer pieces; None if nothing would change, or they would be too long."""
+        is_cut = any(not piece.whole for candidate, piece in self.chosen if not candidate.passage)
+        if not is_cut or self._longest * _LARGEST_SHARE >= self._budget.tokens:
+            return None
+        return _Filling(*self._given, min(2 * self._longest, self._budget.tokens // _LARGEST_SHARE))
+
+    def take(self, candidates: Sequence[Candidate | Unread], least: float) -> None:
+        turns, misses = self._budget.turns, 0
+        for offered in candidates:
+            reason = "tokens"
+            if turns is not None and len(self.chosen) >= turns:
+                reason = "turns"
+            elif offered.score < least and offered.ref.startswith("turn:"):
+                reason = "score"
+            elif misses < _MISSES:
+                candidate = offered.read() if isinstance(offered, Unread) else offered
+                if candidate is None:
+                    continue
+                if self._fits(candidate):
+                    misses = 0
+                    continue
+                misses += 1
+            self.left_out.append(LeftOut(offered.ref, reason, offered.score))
+
+    @property
+    def is_full(self) -> bool:
+        return any(each.reason == "tokens" for each in self.left_out)
+
+    @property
+    def from_slices(self) -> set[str]:
+        return {each.ref.removeprefix("turn:") for each, _ in self.chosen if "slice" in each.parts}
+
+    def _fits(self, candidate: Candidate) -> bool:
+        largest = max(_LEAST_TOKENS, self._budget.tokens // _LARGEST_SHARE)
+        longest = self._budget.tokens if candidate.is_whole else largest if candidate.passage else self._longest
+        piece, text = self._cut(candidate, longest)
+        room = self._budget.tokens * BYTES_PER_TOKEN
+        if not self._sheet.offer(piece.group, piece.name, piece.label, text, candidate.order, room):
+            return False
+        self.chosen.append((candidate, piece))
+        self.texts[piece.text_hash] = text
+        return True
+
+    def _cut(self, candidate: Candidate, longest: int) -> tuple[PinnedPiece, str]:
+        passage, length = candidate.passage, len(candidate.text)
+        first, last = (passage.start, passage.end) if passage else (0, length)
+        start, end = (first + place for place in excerpt(candidate.text[first:last], self._asked, longest))
+        text = candidate.text[start:end]
+        piece = PinnedPiece(
+            ref=candidate.ref,
+            shown=self._shown(candidate.ref),
+            corpus=candidate.corpus,
+            group=candidate.group,
+            label=one_line(candidate.label),
+            span=Span(start=start, end=end),
+            length=length,
+            text_hash=pinned_hash(candidate.corpus, text),
+            score=candidate.score,
+        )
+        return piece, text
 
 
 def _in_reading_order(chosen: Sequence[tuple[Candidate, PinnedPiece]], groups: Sequence[str] = ()) -> list[PinnedPiece]:

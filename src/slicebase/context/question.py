@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import islice, pairwise
 
 from msgspec import Struct
 
@@ -25,6 +25,14 @@ class Question(Struct, frozen=True):
     dates: tuple[Date, ...]
     names: tuple[str, ...] = ()
     people: tuple[Word, ...] = ()  # those of the words that are written like names
+    of_author: bool = False  # it asks about its author ("my plan"), and not about the other one ("did you say")
+    text: str = ""
+
+
+# In English. Elsewhere the roles of turns make no difference.
+_FIRST_PERSON = frozenset({"i", "me", "mine", "my", "myself"})
+_SECOND_PERSON = frozenset({"your", "yours"})
+_BEFORE_YOU = frozenset({"did", "had", "have"})
 
 
 def analyse(text: str, words: Sequence[Word], now: int | None = None) -> Question:
@@ -42,10 +50,17 @@ def analyse(text: str, words: Sequence[Word], now: int | None = None) -> Questio
     named = tuple(islice(dict.fromkeys(dates(asked, now)), _MOST_DATES))
     people = tuple(_like_names(asked, by_stem.values()))
     names = tuple(islice(dict.fromkeys(joined_names(asked)), _MOST_NAMES))
-    return Question(tuple(by_stem.values()), named, names, people)
+    of_author = _is_of_author([word.text for word in words])
+    return Question(tuple(by_stem.values()), named, names, people, of_author, asked)
 
 
 def _like_names(text: str, words: Iterable[Word]) -> Iterator[Word]:
     """Yields the words with a capital letter at the beginning only."""
     capitals = {unaccented(each).lower() for each in re.findall(r"[^\W\d_]{2,}", text) if each.istitle()}
     yield from (word for word in words if word.text in capitals)
+
+
+def _is_of_author(words: Sequence[str]) -> bool:
+    if _FIRST_PERSON.isdisjoint(words) or not _SECOND_PERSON.isdisjoint(words):
+        return False
+    return not any(before in _BEFORE_YOU and word == "you" for before, word in pairwise(words))

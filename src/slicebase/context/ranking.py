@@ -1,8 +1,8 @@
 """Ranking: turns are scored by their own words, their neighbours and their session (docs/ranking.md).
 
 The index reads the figures, and this module computes the scores. Scores are integers in millionths, so that sums do not
-depend on their order, and equal scores are ordered by id. So the ranking does not depend on the order in which the
-index was filled (ruling 43).
+depend on their order, and equal scores are ordered by time and id. So the ranking does not depend on the order in which
+the index was filled (ruling 43).
 """
 
 from bisect import bisect_left
@@ -18,7 +18,7 @@ from slicebase.context.question import Question
 if TYPE_CHECKING:  # start-up counts
     from slicebase.graph.select import FrontierTurn
 
-RANKER: Final = "neighbourly/2"
+RANKER: Final = "neighbourly/3"
 
 # BM25 with its usual parameters, sizes in tokens.
 _SATURATION = 1.2
@@ -33,9 +33,19 @@ _SESSION = 10
 # The other parts are multiples of the worth of a word that only one turn has.
 _LABEL = 1 / 2
 _DATE = {"day": 3 / 2, "week": 1, "month": 3 / 4, "year": 1 / 4}
-_SUBSTANCE = 1 / 3
+_SUBSTANCE = 1 / 6
 _OPENING = 1 / 6
-_SUBSTANTIAL = 50  # the size at which a turn gets half of the possible worth for substance
+_MEANING = 1 / 5  # for each standard deviation above one by which a turn is like the question
+_SUBSTANTIAL = 50  # the size from which a turn has substance, in tokens
+# Tenths of its worth that a turn keeps in which nobody speaks: calls, results, thinking; those of a summary; and those
+# of what the other one says, if the question is about its author.
+_UNSPOKEN = 5
+_SUMMARY = 12
+_OTHER_ONE = 7
+
+
+UNSPOKEN: Final = "unspoken"
+SUMMARY: Final = "summary"
 
 
 class TurnFigures(NamedTuple):
@@ -48,6 +58,7 @@ class TurnFigures(NamedTuple):
     size: int  # tokens
     label: str  # the stems of the label at the beginning of the text, separated by spaces
     opens: int  # 1 if no turn comes before it, else 0
+    voice: str = ""  # the role of who speaks, UNSPOKEN where nobody does, or SUMMARY; empty for what is not a turn
 
 
 class Matches(NamedTuple):
@@ -70,9 +81,10 @@ class Figures(Struct, frozen=True):
     links: Iterable[tuple[int, int]]  # (turn, its reply) among them
     allowed: frozenset[int] | None = None  # the turns that may be ranked; None for all
     people: frozenset[str] = frozenset()  # labels of those whom the question names by another name
+    meant: Mapping[int, float] = {}  # how unusually like the question turns are, where a model of meanings is in use
 
 
-PARTS: Final = ("words", "neighbours", "session", "label", "date", "substance", "opening")
+PARTS: Final = ("words", "neighbours", "session", "label", "date", "substance", "opening", "meaning")
 
 
 class Ranked(NamedTuple):
@@ -84,12 +96,12 @@ class Ranked(NamedTuple):
 
 
 def rank(question: Question, figures: Figures, limit: int) -> list[Ranked]:
-    """Returns the best turns for a question, the best first, equal ones by id."""
+    """Returns the best turns for a question, the best first; of equal ones the newest, then by id."""
     parts_of = _scorer(question, figures)
     turns, allowed = figures.turns.values(), figures.allowed
-    scored = ((turn.id, parts_of(turn)) for turn in turns if allowed is None or turn.number in allowed)
-    best = nsmallest(limit, ((-sum(parts), turn, parts) for turn, parts in scored if parts))
-    return [Ranked(turn, -score, dict(zip(PARTS, parts, strict=True))) for score, turn, parts in best]
+    scored = ((turn, parts_of(turn)) for turn in turns if allowed is None or turn.number in allowed)
+    best = nsmallest(limit, ((-sum(parts), -turn.time, turn.id, parts) for turn, parts in scored if parts))
+    return [Ranked(turn, -score, dict(zip(PARTS, parts, strict=True))) for score, _, turn, parts in best]
 
 
 def rescaled(ranked: Iterable[Ranked], indexed: int, other: int) -> list[Ranked]:
@@ -116,21 +128,27 @@ def _scorer(question: Question, figures: Figures) -> Callable[[TurnFigures], tup
     labels = _worth_of_labels(figures, round(unit * _LABEL))
     dates = _worth_of_dates(question, figures, unit)
     substance, opening = round(unit * _SUBSTANCE), round(unit * _OPENING)
+    meaning = unit * _MEANING
+    kept = {UNSPOKEN: _UNSPOKEN, SUMMARY: _SUMMARY, "assistant": _OTHER_ONE if question.of_author else 10}
 
     def parts_of(turn: TurnFigures) -> tuple[int, ...]:
-        number, _, session, _, size, label, opens = turn
+        number, _, session, _, size, label, opens, voice = turn
         words, around, date = own.get(number, 0), total.get(number, 0), dates.get(number, 0)
-        if not around and not date:
+        meant = round(meaning * figures.meant.get(number, 0))
+        if not around and not date and not meant:
             return ()
-        return (
+        parts = (
             words,
             around - words,
             sessions.get(session, 0),
             labels.get(label, 0),
             date,
-            substance * size // (size + _SUBSTANTIAL),
+            substance * min(size, _SUBSTANTIAL) // _SUBSTANTIAL,
             opens * opening,
+            meant,
         )
+        share = kept.get(voice, 10)
+        return parts if share == 10 else tuple([part * share // 10 for part in parts])
 
     return parts_of
 
@@ -148,10 +166,11 @@ def _worth_of_words(figures: Figures) -> tuple[dict[int, int], dict[int, int]]:
         worths = dict(_worth_in_turns(match, figures))
         for number, worth in worths.items():
             own[number] = own.get(number, 0) + worth
-        best = _spread(worths, replies, _TO_A_REPLY)
-        for number, worth in _spread(worths, earlier, _TO_AN_EARLIER).items():
-            if worth > best.get(number, 0):
-                best[number] = worth
+        best = dict(worths)
+        for steps, share in ((replies, _TO_A_REPLY), (earlier, _TO_AN_EARLIER)):
+            for number, worth in _spread(worths, steps, share).items():
+                if worth > best.get(number, 0):
+                    best[number] = worth
         for number, worth in best.items():
             total[number] = total.get(number, 0) + worth
     return own, total
@@ -170,20 +189,21 @@ def _steps(links: Iterable[tuple[int, int]]) -> tuple[_Steps, _Steps]:
 
 
 def _spread(worths: dict[int, int], steps: _Steps, first_share: int) -> dict[int, int]:
-    """Returns the worths, and what is left of them one to four steps further.
+    """Returns what is left of the worths one to four steps further.
 
     The steps go in one direction only, so that a turn in another branch gets nothing.
     """
-    best, layer, share = dict(worths), worths, first_share
+    carried: dict[int, int] = {}
+    layer, share = worths, first_share
     for _ in range(SPREAD_STEPS):
         reached: dict[int, int] = {}
         for number, worth in layer.items():
             for neighbour in steps.get(number, ()):
                 reduced = worth * share // 10
-                if reduced > best.get(neighbour, 0):  # only an improvement is spread further
-                    best[neighbour] = reached[neighbour] = reduced
+                if reduced > carried.get(neighbour, 0):  # what came earlier and is worth as much goes further
+                    carried[neighbour] = reached[neighbour] = reduced
         layer, share = reached, _FURTHER
-    return best
+    return carried
 
 
 def _worth_in_turns(match: Matches, figures: Figures) -> Iterator[tuple[int, int]]:
@@ -200,10 +220,11 @@ _MILLION = 1_000_000
 def rarity(turns: int, indexed: int) -> int:
     """Returns the worth, in millionths, of a word that so many of the indexed turns have.
 
-    It is the measure of BM25, further reduced for common words, since only English has a list of words that only ask.
+    It is the measure of BM25, somewhat further reduced for common words, since only English has a list of words that
+    only ask.
     """
     plain, most = _log_odds(turns, indexed), _log_odds(1, indexed)
-    return round(_MILLION * plain * sqrt(plain / most))
+    return round(_MILLION * plain * sqrt(sqrt(plain / most)))
 
 
 def _log_odds(turns: int, indexed: int) -> float:
@@ -248,7 +269,7 @@ _SLICE_SHARE = 0.25
 
 
 def merge(ranked: Sequence[Ranked], slices: "Iterable[tuple[Ranked, Sequence[FrontierTurn]]]") -> list[Ranked]:
-    """Returns all turns by worth, the best first, equal ones by id.
+    """Returns all turns by worth, the best first; equal ones in the order in which they were found, then selected.
 
     A turn in a slice has a share of the worth of the slice's anchor, in proportion to its priority in the slice. If the
     turn was also found itself, or is in several slices, the highest worth counts.
@@ -262,4 +283,4 @@ def merge(ranked: Sequence[Ranked], slices: "Iterable[tuple[Ranked, Sequence[Fro
             known = best.get(candidate.turn_id)
             if worth > 0 and (known is None or worth > known.score):
                 best[candidate.turn_id] = Ranked(candidate.turn_id, worth, {"slice": worth})
-    return sorted(best.values(), key=lambda found: (-found.score, found.turn))
+    return sorted(best.values(), key=lambda found: -found.score)

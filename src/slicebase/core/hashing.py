@@ -239,8 +239,9 @@ def xxh64(data: bytes) -> str:
 # Tokens: an estimate that needs no model's vocabulary (ruling 6)
 
 TOKENIZER = "bytes/3"
+BYTES_PER_TOKEN = 3
 
 
 def tokens(text: str) -> int:
     """Returns how many tokens a text costs: a third of its UTF-8 bytes, rounded up."""
-    return -(-len(text.encode("utf-8", "surrogatepass")) // 3)
+    return -(-len(text.encode("utf-8", "surrogatepass")) // BYTES_PER_TOKEN)

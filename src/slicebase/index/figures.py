@@ -7,26 +7,33 @@ looked up among these turns.
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from heapq import nlargest
-from typing import Any, NamedTuple
+from itertools import chain
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import apsw
 
 from slicebase.context.identifiers import in_any_case
 from slicebase.context.question import Question
-from slicebase.context.ranking import SPREAD_STEPS, Figures, Matches, TurnFigures, rarity
+from slicebase.context.ranking import SPREAD_STEPS, SUMMARY, UNSPOKEN, Figures, Matches, TurnFigures, rarity
 from slicebase.core.times import to_text
+from slicebase.graph.contents import kind_bits
+from slicebase.index.likeness import most_alike, read_meant
 from slicebase.index.narrow import EVERY_TURN, TurnFilters, conditions, up_to
 from slicebase.index.nearby import nearest, turns_with
 from slicebase.index.people import also_named
 from slicebase.index.schema import Tokenizer
 
+if TYPE_CHECKING:
+    from slicebase.index.word_vectors import WordVectors
+
 _MOST_WORDS = 24
-_MOST_LOOKED_UP = 30_000  # turns, for words and dates together
+_MOST_LOOKED_UP = 10_000  # turns, for words and dates together
 _MOST_FOLLOWED = 500  # turns from which links are followed
 _MOST_REACHED = 20_000
 _MOST_COMMON = 100_000  # turns: a word that more turns have is ignored
+_SPOKEN, _SUMMED = kind_bits(("prompt", "answer")), kind_bits(("summary",))
 _MOST_YEARS = 50  # in which a date without a year is looked up
 
 _HAVING_WORD = "SELECT doc FROM occurrence WHERE term = ?"
@@ -54,7 +61,12 @@ class _Source(NamedTuple):
     value: str
 
 
-def read_figures(connection: apsw.Connection, question: Question, wanted: TurnFilters = EVERY_TURN) -> Figures:
+def read_figures(
+    connection: apsw.Connection,
+    question: Question,
+    wanted: TurnFilters = EVERY_TURN,
+    vectors: "WordVectors | None" = None,
+) -> Figures:
     """Returns the figures of the index for a question. Only turns that pass the filters are ranked."""
     indexed, size = _counted(connection, wanted.as_of)
     if not indexed:
@@ -74,6 +86,8 @@ def read_figures(connection: apsw.Connection, question: Question, wanted: TurnFi
         starts = _starts(connection, found, indexed)
         if wanted.filters:  # the best turns may all be left out by the filters
             starts |= _starts(connection, _within(found, allowed), indexed)
+    meant = read_meant(connection, question.text, vectors, existing) if vectors else {}
+    starts |= most_alike({number: worth for number, worth in meant.items() if scope is None or number in scope})
     reached, links = _reach(connection, starts, existing)
     turns = _turns(connection, reached, existing)
     labels = {turn.label for turn in turns.values()} - {""}
@@ -86,6 +100,7 @@ def read_figures(connection: apsw.Connection, question: Question, wanted: TurnFi
         links=links,
         allowed=allowed,
         people=also_named(connection, question, labels, existing, wanted.as_of),
+        meant={number: worth for number, worth in meant.items() if number in reached},
     )
 
 
@@ -160,19 +175,21 @@ def _look_up(connection: apsw.Connection, sources: list[_Source]) -> _Found:
         left -= source.turns
         if left < 0:
             break
-        found[source.query, source.value] = Counter(
-            number for (number,) in connection.execute(source.query, (source.value,))
-        )
+        found[source.query, source.value] = _counted_numbers(connection.execute(source.query, (source.value,)))
     return found
+
+
+def _counted_numbers(rows: Iterable[Any]) -> Counter[int]:
+    return Counter(chain.from_iterable(rows))  # a loop over so many rows would take twice as long
 
 
 def _starts(connection: apsw.Connection, found: _Found, indexed: int) -> set[int]:
     """Returns the turns that have most of the words and dates, weighted by rarity; among equals, the newest."""
-    worth: Counter[int] = Counter()
+    worth: dict[int, int] = {}
     for counts in found.values():
         rare = rarity(len(counts), indexed)
         for number in counts:
-            worth[number] += rare
+            worth[number] = worth.get(number, 0) + rare
     if len(worth) <= _MOST_FOLLOWED:
         return set(worth)
     least = nlargest(_MOST_FOLLOWED, worth.values())[-1]
@@ -223,10 +240,11 @@ def _matches(
     among = json.dumps(list(reached))
     for turns, term, stem, having in words:
         if (having, term) in found:
-            counts = {number: count for number, count in found[having, term].items() if number in reached}
+            known = found[having, term]
+            counts = {number: known[number] for number in known.keys() & reached}
         elif turns <= _MOST_COMMON:
             inside = f"{having} AND doc IN (SELECT value FROM json_each(?))"
-            counts = Counter(number for (number,) in connection.execute(inside, (term, among)))
+            counts = _counted_numbers(connection.execute(inside, (term, among)))
         else:
             continue
         yield Matches(stem, term, turns, counts)
@@ -237,8 +255,9 @@ def _turns(
 ) -> dict[int, TurnFigures]:
     among = json.dumps(list(reached))
     rows: Any = connection.execute(
-        "SELECT number, id, session, time, size, label, NOT EXISTS (SELECT 1 FROM link WHERE child = number)"
-        " FROM turn WHERE number IN (SELECT value FROM json_each(?))",
+        "SELECT number, id, session, time, size, label, NOT EXISTS (SELECT 1 FROM link WHERE child = number),"
+        f" CASE WHEN kinds & {_SUMMED} THEN '{SUMMARY}' WHEN role = '' OR kinds & {_SPOKEN} THEN role ELSE '{UNSPOKEN}'"
+        " END FROM turn WHERE number IN (SELECT value FROM json_each(?))",
         (among,),
     )
     turns = {row[0]: TurnFigures._make(row) for row in rows}

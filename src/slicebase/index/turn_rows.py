@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import apsw
 
@@ -13,6 +13,9 @@ from slicebase.context.words import label
 from slicebase.core.hashing import tokens
 from slicebase.index.turn_schema import CHOSEN, IndexedTurn
 
+if TYPE_CHECKING:
+    from slicebase.index.word_vectors import WordVectors
+
 _BATCH: Final = 10_000
 
 _REMOVE: Final = (
@@ -21,12 +24,14 @@ _REMOVE: Final = (
       (SELECT state.turns - count(*), state.size - coalesce(sum(turn.size), 0) FROM turn WHERE number IN {CHOSEN})
     """,
     *(f"DELETE FROM {table} WHERE rowid IN {CHOSEN}" for table in ("words", "names")),
-    *(f"DELETE FROM {table} WHERE turn IN {CHOSEN}" for table in ("called", "touched", "answered")),
+    *(f"DELETE FROM {table} WHERE turn IN {CHOSEN}" for table in ("called", "touched", "answered", "meaning")),
     f"DELETE FROM link WHERE child IN {CHOSEN}",
     f"DELETE FROM link WHERE parent IN {CHOSEN}",
     f"DELETE FROM given WHERE child IN {CHOSEN}",
     f"DELETE FROM turn WHERE number IN {CHOSEN}",
 )
+# Turns that are added without vectors, or with those of another model, leave the index without a model.
+_VECTORS_OF: Final = "UPDATE state SET vectors = iif(turns = 0 OR vectors = ?1, ?1, '')"
 _STILL_THREADED: Final = f"""
 UPDATE session SET threaded = EXISTS (
   SELECT 1 FROM turn JOIN given ON given.child = turn.number WHERE turn.session = session.number
@@ -48,13 +53,17 @@ _FOLLOW_IN_TIME: Final = (
 class TurnRows:
     """Adds turns to a database with the layout of the turn index, and removes them. Call it inside a transaction."""
 
-    def __init__(self, connection: apsw.Connection, stems: Callable[[str], str]) -> None:
+    def __init__(
+        self, connection: apsw.Connection, stems: Callable[[str], str], vectors: "WordVectors | None" = None
+    ) -> None:
         self._connection = connection
         self._stems = stems  # of the words of a label
+        self._vectors = vectors
         self._label_stems: dict[str, str] = {}
 
     def add(self, turns: Iterable[IndexedTurn]) -> None:
         """Adds these turns. Skips turns that are already in the index: a turn never changes."""
+        self._connection.execute(_VECTORS_OF, (self._vectors.name if self._vectors else "",))
         remaining = iter(turns)
         touched: set[int] = set()
         while batch := list(islice(remaining, _BATCH)):
@@ -77,7 +86,10 @@ class TurnRows:
                 for number, (turn, size) in enumerate(zip(fresh, sizes, strict=True), first)
             ),
         )
-        self._add_words(first, [turn.text for turn in fresh])
+        texts = [turn.text for turn in fresh]
+        self._add_words(first, texts)
+        if self._vectors:
+            many("INSERT INTO meaning VALUES (?, ?)", enumerate(self._vectors.of_passages(texts), first))
         for number, turn in enumerate(fresh, first):
             for tool, call, files in turn.calls:
                 self._connection.execute("INSERT INTO called VALUES (?, ?, ?)", (number, tool, call))

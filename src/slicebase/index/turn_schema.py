@@ -10,8 +10,9 @@ if TYPE_CHECKING:
     from slicebase.graph.contents import CallMade
 
 _SCHEMA: Final = f"""
-CREATE TABLE state (turns INTEGER NOT NULL, size INTEGER NOT NULL, mark TEXT NOT NULL);
-INSERT INTO state VALUES (0, 0, '');
+-- vectors: of which model every turn has vectors; empty if not every turn has them
+CREATE TABLE state (turns INTEGER NOT NULL, size INTEGER NOT NULL, mark TEXT NOT NULL, vectors TEXT NOT NULL);
+INSERT INTO state VALUES (0, 0, '', '');
 -- threaded: at least one turn names a parent; else its turns follow each other in time
 CREATE TABLE session (number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, threaded INTEGER NOT NULL);
 CREATE TABLE turn (
@@ -34,6 +35,8 @@ CREATE INDEX touched_by_turn ON touched (turn);
 CREATE TABLE answered (turn INTEGER NOT NULL, call TEXT NOT NULL);
 CREATE INDEX answered_by_turn ON answered (turn);
 CREATE INDEX answered_by_call ON answered (call, turn);
+-- the vectors of the passages of a turn, if a model is in use
+CREATE TABLE meaning (turn INTEGER PRIMARY KEY, vectors BLOB NOT NULL);
 CREATE VIRTUAL TABLE words USING fts5 (
   text, content = '', contentless_delete = 1, tokenize = "{FTS_TOKENIZER}"
 );
@@ -46,8 +49,8 @@ CREATE VIRTUAL TABLE naming USING fts5vocab (names, instance);
 CREATE VIRTUAL TABLE vocabulary USING fts5vocab (words, row);
 CREATE VIRTUAL TABLE occurrence USING fts5vocab (words, instance);
 """
-TURNS_LAYOUT: Final = DatabaseLayout(application=0x534C4349, version=5, schema=_SCHEMA)  # "SLCI"
-CHUNKS_LAYOUT: Final = DatabaseLayout(application=0x534C4343, version=5, schema=_SCHEMA)  # "SLCC"
+TURNS_LAYOUT: Final = DatabaseLayout(application=0x534C4349, version=6, schema=_SCHEMA)  # "SLCI"
+CHUNKS_LAYOUT: Final = DatabaseLayout(application=0x534C4343, version=6, schema=_SCHEMA)  # "SLCC"
 
 CHOSEN: Final = "(SELECT value FROM json_each(?))"
 

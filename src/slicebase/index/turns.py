@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from slicebase.context.ranking import Figures
     from slicebase.index.session_figures import SessionFigures
     from slicebase.index.turn_rows import TurnRows
+    from slicebase.index.word_vectors import WordVectors
 
 _MOST_CHARACTERS = 20_000  # of a question: a pasted page is not one
 
@@ -41,8 +42,14 @@ class TurnIndex:
     What is read or added goes through `ask` or `fill`, so that no verb fails because of the file.
     """
 
-    def __init__(self, path: Path | None = None, layout: DatabaseLayout = TURNS_LAYOUT) -> None:
-        """Opens the index at this path, or creates one in memory."""
+    def __init__(
+        self,
+        path: Path | None = None,
+        layout: DatabaseLayout = TURNS_LAYOUT,
+        vectors: "Callable[[], WordVectors | None]" = lambda: None,
+    ) -> None:
+        """Opens the index at this path, or creates one in memory. With `vectors`, it also knows what turns mean."""
+        self.vectors = vectors
         self.file = Disposable(path, layout, keeps_open=True)
         self._connection: apsw.Connection
         self._tokenizers: tuple[apsw.FTS5Tokenizer, ...] = ()
@@ -133,7 +140,7 @@ class TurnIndex:
     def _rows(self) -> "TurnRows":
         from slicebase.index.turn_rows import TurnRows  # imported here for a fast start: most questions add nothing
 
-        return TurnRows(self._connection, self._label_stems)
+        return TurnRows(self._connection, self._label_stems, self.vectors())
 
     def _label_stems(self, text: str) -> str:
         return " ".join(word.stem for word in self._read(in_characters_and_pairs(text)))
@@ -203,12 +210,18 @@ class TurnIndex:
             if (forms := other_forms(word)) and (read := self._read(word)):
                 yield read[0].text, tuple(form.stem for form in self._read(" ".join(forms)))
 
-    def figures(self, question: "Question", wanted: TurnFilters = EVERY_TURN) -> "Figures":
-        """Returns the figures of the index for a question; `rank` scores them."""
+    def figures(self, question: "Question", wanted: TurnFilters = EVERY_TURN, *, by_meaning: bool = False) -> "Figures":
+        """Returns the figures of the index for a question; `rank` scores them.
+
+        With `by_meaning`, and if the index has vectors, turns are also found by what they mean.
+        """
         from slicebase.index.figures import read_figures  # imported here for a fast start: a search ranks otherwise
 
+        vectors = self.vectors() if by_meaning else None
         with reading(self._connection):
-            return read_figures(self._connection, question, wanted)
+            if vectors and vectors.name != self._connection.execute("SELECT vectors FROM state").get and len(self):
+                self.restart()
+            return read_figures(self._connection, question, wanted, vectors)
 
     def search(
         self, query: Query, wanted: TurnFilters, text_of: TextOf, bounds: Bounds, attempt: Attempt = ALL_WORDS

@@ -67,7 +67,7 @@ class LibraryChunks:
                 return []
             asked = analyse(question, self._index.words(question), now)
             wanted = self._wanted(filters, without)._replace(as_of=last)
-            return rank(asked, self._index.figures(asked, wanted), limit)
+            return rank(asked, self._index.figures(asked, wanted, by_meaning=True), limit)
 
         return self._index.ask(ranked)
 
@@ -99,7 +99,6 @@ class LibraryChunks:
         return Candidate(
             ref=recorded(found.turn),
             corpus=f"file:{entry.id}",
-            content_hash=content_hash,
             text=recalled.text,
             label=self._label(recalled, entry, as_of),
             group=f"{as_words(entry.title)} · file:{as_words(entry.id)}",

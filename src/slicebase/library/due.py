@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from shlex import quote
 from typing import Any, Final, NamedTuple
 
-from slicebase.context.manifest import fence_for, one_line, piece_block
+from slicebase.context.render import fence_for, one_line, piece_block
 from slicebase.core.refs import as_words
 from slicebase.files.body.overflow import CONTINUED, parts_of, whole_of
 from slicebase.files.body.write import refuse_closed

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from slicebase.context.manifest import fence_for
+from slicebase.context.render import fence_for
 from slicebase.errors import SlicebaseError
 from slicebase.files.body.rows import Provenance
 from slicebase.workspace.doors import Redaction, is_on

@@ -58,12 +58,12 @@ def context(call: ToolCall, given: ContextArguments) -> ToolOutput:
         run=given.run or None,
     )
     text, manifest = built.text, built.manifest
-    pieces = [PieceTaken(piece.ref, piece.label, piece.tokens) for piece in manifest.pieces]
+    pieces = [PieceTaken(piece.ref, piece.label, piece.tokens) for piece in built.pieces]
     result = ContextResult(
-        text, manifest.manifest_id, built.recorded, manifest.tokens_used, pieces, len(manifest.left_out)
+        text, manifest.manifest_id, built.recorded, manifest.tokens_used, pieces, manifest.left_out.count
     )
     kept = "recorded" if built.recorded else "not recorded"
-    lines = [text, f"{len(pieces)} pieces, {len(manifest.left_out)} left out; {kept}: {result.manifest_id}"]
+    lines = [text, f"{len(pieces)} pieces, {manifest.left_out.count} left out; {kept}: {result.manifest_id}"]
     if built.narrowed_by:
         lines.append(f"Narrowed by {', '.join(built.narrowed_by)}; in quotation marks, that is text.")
     if built.undated:

@@ -19,6 +19,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from slicebase.context.manifest import PinnedPiece, manifest_bytes, read_manifest
 from slicebase.core.hashing import digest
 from slicebase.core.passages import PASSAGE, PassageTable, Stretch, written_forms
 from slicebase.errors import SlicebaseError
@@ -286,11 +287,14 @@ def change_contexts(truth: Truth, changes: Changes, corpora: Set[str], snapshots
 
 
 def _without_labels(record: bytes, refs: Set[str]) -> bytes:
-    manifest = msgspec.json.decode(record)
-    for piece in manifest["pieces"]:
-        for name in ("label", "group") if piece["ref"] in refs else ():
-            piece[name] = piece[name] if is_tombstone(piece[name]) else tombstone_of(piece[name])
-    return msgspec.json.encode(manifest)
+    manifest = read_manifest(record)
+    pieces = (_without_label(piece) if piece.ref in refs else piece for piece in manifest.pieces)
+    return manifest_bytes(msgspec.structs.replace(manifest, pieces=tuple(pieces)))
+
+
+def _without_label(piece: PinnedPiece) -> PinnedPiece:
+    label, group = (text if is_tombstone(text) else tombstone_of(text) for text in (piece.label, piece.group))
+    return msgspec.structs.replace(piece, label=label, group=group)
 
 
 # Strings of stored texts

@@ -1,13 +1,21 @@
 """Manifests in the truth, and the texts that they pin."""
 
 import json
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from slicebase.context.manifest import Manifest, PinnedPiece, ReplayProblem, manifest_bytes, manifest_id, read_manifest
-from slicebase.core.hashing import digest, raw_digest
+from slicebase.context.manifest import (
+    Manifest,
+    PinnedPiece,
+    ReplayProblem,
+    manifest_bytes,
+    manifest_id,
+    pinned_hash,
+    read_manifest,
+)
+from slicebase.core.hashing import raw_digest
+from slicebase.core.ids import is_uuid
 from slicebase.core.refs import parse
 from slicebase.core.times import to_text
 from slicebase.errors import SlicebaseError
@@ -17,7 +25,8 @@ from slicebase.graph.turn import turn_text
 from slicebase.runs.records import ManifestLogged
 from slicebase.truth.chains import Chain
 from slicebase.truth.database import Database
-from slicebase.truth.texts import Texts, keep_texts
+from slicebase.truth.texts import StoredText, Texts, keep_texts
+from slicebase.truth.turns import Turns
 
 if TYPE_CHECKING:
     from slicebase.context.assemble import Context
@@ -36,9 +45,10 @@ class StoredManifest(NamedTuple):
 class Manifests:
     """The manifests of a database."""
 
-    def __init__(self, database: Database, texts: Texts) -> None:
+    def __init__(self, database: Database, texts: Texts, turns: Turns) -> None:
         self._database = database
         self._texts = texts
+        self._turns = turns
 
     def record(self, manifest: Manifest, time: str, texts: Mapping[bytes, bytes]) -> str:
         """Stores a manifest with the texts that would otherwise be lost, and returns its id.
@@ -59,7 +69,7 @@ class Manifests:
         Raises `no-turn` if a turn of the context is not stored here.
         """
         for piece in built.manifest.pieces:
-            if piece.corpus.startswith("session:") and self._texts.get(piece.corpus, piece.content_hash) is None:
+            if piece.corpus.startswith("session:") and self._stored(built.id, piece) is None:
                 hint = "record a context in the workspace that it was built in"
                 raise SlicebaseError("no-turn", f"the text of {piece.ref} is not stored here", hint=hint)
         self.record(built.manifest, to_text(now), texts_to_keep(built))
@@ -79,6 +89,13 @@ class Manifests:
     def knows(self, name: str) -> bool:
         """Returns whether there is a manifest with this id."""
         return self._database.connection.execute(_KNOWN, (name,)).fetchone() is not None
+
+    def size(self) -> tuple[int, int]:
+        """Returns how many manifests there are, and how many bytes they and the texts that they keep have."""
+        query = """SELECT (SELECT count(*) FROM manifests), (SELECT coalesce(sum(length(bytes)), 0) FROM texts
+            WHERE owner >= 'manifest:' AND owner < 'manifest;')"""
+        count, size = next(self._database.connection.execute(query))
+        return int(count), int(size)
 
     def newest(self) -> str:
         """Returns the id of the manifest that was recorded last."""
@@ -113,17 +130,35 @@ class Manifests:
         texts: dict[str, str] = {}
         problems = []
         for piece in manifest.pieces:
-            source = _source(name, piece)
+            source = self._source(name, piece)
             stored = self._texts.get(*source)
             text = _cut(piece, stored.data) if stored and stored.data is not None else None
-            if text is not None and digest(text.encode()) == piece.text_hash:
+            if text is not None and piece.is_of(text):
                 texts[piece.text_hash] = text
             elif stored and stored.purged:
                 problems.append(ReplayProblem("PURGED", piece.ref, source, piece.text_hash, f"purged {stored.purged}"))
             else:
-                found = "no text" if text is None else digest(text.encode())
+                found = "no text" if text is None else pinned_hash(piece.corpus, text)
                 problems.append(ReplayProblem("BROKEN", piece.ref, source, piece.text_hash, found))
         return texts, problems
+
+    def _source(self, name: str, piece: PinnedPiece) -> tuple[str, str]:
+        """Returns the owner and the hash of the text that a piece is cut from.
+
+        Turns never change, and their texts belong to the session: the record of the turn has the hash. Files can
+        change, so their texts belong to the manifest.
+        """
+        if not piece.corpus.startswith("session:"):
+            return owner(name), piece.text_hash
+        turn = piece.ref.removeprefix("turn:")  # in a record that somebody has changed, anything
+        content_hash = ""
+        with suppress(SlicebaseError):  # the record of the turn cannot be read
+            stored = self._turns.find([turn]) if is_uuid(turn) else {}
+            content_hash = next((each.record.content_hash for each in stored.values()), "")
+        return piece.corpus, content_hash
+
+    def _stored(self, name: str, piece: PinnedPiece) -> StoredText | None:
+        return self._texts.get(*self._source(name, piece))
 
 
 class ManifestEntries(Mapping[str, ManifestLogged | None]):
@@ -160,14 +195,13 @@ class ManifestEntries(Mapping[str, ManifestLogged | None]):
 
 def manifest_entry(manifest: Manifest) -> ManifestLogged:
     """Returns what the log of a run records of a manifest (ruling 38)."""
-    policies = [pinned.policy_params_hash for pinned in manifest.slices]
     chunks = [piece.ref for piece in manifest.pieces if parse(piece.ref).is_chunk]
     return ManifestLogged(
         manifest_id=manifest.manifest_id,
-        policy_params_hash=policies[0] if policies else None,
+        policy_params_hash=manifest.policy_params_hash,
         candidates=manifest.considered,
         selected=len(manifest.pieces),
-        excluded_by_reason=dict(sorted(Counter(left.reason for left in manifest.left_out).items())),
+        excluded_by_reason={reason: scores.count for reason, scores in manifest.left_out.reasons.items()},
         filters=tuple(f"{name}={json.dumps(value)}" for name, value in sorted(manifest.filters.items())),
         source_ids=tuple(dict.fromkeys(piece.corpus for piece in manifest.pieces)),
         chunk_ids=tuple(dict.fromkeys(chunks)),
@@ -185,16 +219,6 @@ def texts_to_keep(built: "Context") -> dict[bytes, bytes]:
     return {raw_digest(text.encode()): text.encode() for text in kept}
 
 
-def _source(name: str, piece: PinnedPiece) -> tuple[str, str]:
-    """Returns the owner and the hash of the text that a piece is cut from.
-
-    Turns never change, and their texts belong to the session. Files can change, so their texts belong to the manifest.
-    """
-    if piece.corpus.startswith("session:"):
-        return piece.corpus, piece.content_hash
-    return owner(name), piece.text_hash
-
-
 def _cut(piece: PinnedPiece, data: bytes) -> str | None:
     """Returns the text of a piece, cut from stored bytes, or None where they cannot be read.
 
@@ -207,4 +231,4 @@ def _cut(piece: PinnedPiece, data: bytes) -> str | None:
     except (UnicodeDecodeError, SlicebaseError):
         return None
     cut = [text(parts)[piece.span.start : piece.span.end] for text in (readable_text, turn_text)]
-    return next((text for text in cut if digest(text.encode()) == piece.text_hash), cut[0])
+    return next((text for text in cut if piece.is_of(text)), cut[0])

@@ -8,7 +8,7 @@ import apsw
 from slicebase.core.hashing import canonical
 from slicebase.core.ids import is_uuid, uuid_of
 from slicebase.core.refs import Ref, parse, prefixed
-from slicebase.core.short_ids import the_only
+from slicebase.core.short_ids import SHORTEST_ID, short_id, the_only
 from slicebase.errors import SlicebaseError
 from slicebase.truth.database import Database
 from slicebase.workspace.surroundings import Surroundings, one_thread_at_a_time
@@ -126,6 +126,32 @@ class StoredNames:
         rows: Any = self._connection.execute(query, (canonical(sorted(names)).decode(),))
         text = column.text
         return {name: (before and text(before), after and text(after)) for name, before, after in rows}
+
+
+_ALIKE: Final = " UNION ALL ".join(
+    f"SELECT 1 FROM {_COLUMNS[kind].table} WHERE {_COLUMNS[kind].name} BETWEEN :{kind} AND :{kind} || '{_LAST}'"
+    for kind in ("session", "run", *_OF_DIGEST)
+)
+_BESIDE: Final = (
+    "SELECT (SELECT max(turn) FROM turns WHERE turn < :turn), (SELECT min(turn) FROM turns WHERE turn > :turn),"
+    f" EXISTS ({_ALIKE})"
+)
+
+
+def shown_reference(connection: apsw.Connection, reference: str) -> str:
+    """Returns a reference in a form that is short, and that every verb takes: of a turn, its short id.
+
+    If something else has an id that begins so, the kind stands before it. Other references stay as they are.
+    """
+    name = reference.removeprefix("turn:")
+    if not is_uuid(name):
+        return reference
+    begins = name[:SHORTEST_ID]
+    alike = {kind: f"{kind}_{begins}" for kind in _OF_DIGEST}
+    given = {"turn": _stored("turn", name), "session": begins, "run": begins, **alike}
+    before, after, is_ambiguous = next(connection.execute(_BESIDE, given))
+    short = short_id(name, [each and uuid_of(each) for each in (before, after)])
+    return f"turn:{short}" if is_ambiguous else short
 
 
 def _without_subagents(found: list[Ref]) -> list[Ref]:

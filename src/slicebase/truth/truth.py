@@ -56,7 +56,7 @@ class Truth:
     def manifests(self) -> "Manifests":
         from slicebase.truth.manifests import Manifests
 
-        return Manifests(self.database, self.texts)
+        return Manifests(self.database, self.texts, self.turns)
 
     @cached_property
     def ledger(self) -> "Ledger":
@@ -108,6 +108,12 @@ class Truth:
         """Returns the text of a turn for readers, with tool calls as text; None if it was purged."""
         stored = self.texts.get(f"session:{record.session}", record.content_hash)
         return readable_text(read_parts(stored.data)) if stored and stored.data is not None else None
+
+    def shown(self, reference: str) -> str:
+        """Returns a reference as a context shows it: of a turn, its short id alone."""
+        from slicebase.truth.names import shown_reference
+
+        return shown_reference(self.database.connection, reference)
 
     def close(self) -> None:
         self.database.close()

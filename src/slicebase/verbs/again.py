@@ -2,7 +2,8 @@
 
 from slicebase.context.assemble import Candidate, Context
 from slicebase.context.lost import LOST_RULES
-from slicebase.context.manifest import Manifest, heading
+from slicebase.context.manifest import Manifest
+from slicebase.context.render import heading
 from slicebase.core.times import milliseconds, to_text
 from slicebase.errors import SlicebaseError
 from slicebase.verbs.contexts import Request, context_for
@@ -30,8 +31,7 @@ def _question_again(parts: Parts, before: Manifest, *, record: bool) -> Context:
     A context as of a time is built as of that time again. A context of a run begins with the last snapshot of the run;
     it is bound to no step.
     """
-    policies = [pinned.policy_params_hash for pinned in before.slices]
-    policy = Graph(parts).policy(policies[0] if policies else "focused")
+    policy = Graph(parts).policy(before.policy_params_hash or "focused")
     budget = before.budget
     last = before.filters.get("last")
     moment = parts.surroundings.now() if last is None else milliseconds(last)

@@ -1,16 +1,19 @@
 """Contexts for a question: finds turns, slices around the best ones, reads their texts, and assembles the pieces."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
+from functools import partial
 from math import inf
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from msgspec.structs import replace
 
-from slicebase.context.assemble import Candidate, Context, assemble
-from slicebase.context.manifest import Budget, PinnedSlice, heading
+from slicebase.context.assemble import Candidate, Context, Unread, assemble
+from slicebase.context.manifest import Budget, PinnedSlice
 from slicebase.context.match import unwanted, without
 from slicebase.context.query import Query, read
+from slicebase.context.question import analyse
 from slicebase.context.ranking import ANCHORS, CHUNKS, CONSIDERED, RANKER, Ranked, merge, rescaled
+from slicebase.context.render import PART_BREAK, heading
 from slicebase.core.hashing import LARGEST_INTEGER, lone_surrogate, tokens
 from slicebase.core.refs import as_words
 from slicebase.core.times import Moment, from_text, known_time, milliseconds, to_text
@@ -18,7 +21,6 @@ from slicebase.errors import SlicebaseError
 from slicebase.graph.best_first import context_slice, select
 from slicebase.graph.policy import SlicePolicyV1
 from slicebase.graph.record import TurnRecord
-from slicebase.graph.select import FrontierTurn as Selected
 from slicebase.graph.turn import Session
 from slicebase.index.entries import EVERY_FILE, Filters
 from slicebase.index.narrow import EVERY_TURN
@@ -31,6 +33,9 @@ from slicebase.verbs.narrow import Narrowed, narrowed
 from slicebase.verbs.parts import Parts
 from slicebase.verbs.record import built
 from slicebase.workspace.workspace import StrPath
+
+if TYPE_CHECKING:
+    from slicebase.graph.select import FrontierTurn
 
 _NEARLY: Final = 0.85  # of the best score: beside the narrative of a run, what is worse is mostly not used
 NOT_NARROWED: Final = Narrowed(EVERY_TURN, EVERY_FILE)
@@ -112,17 +117,18 @@ def build_context(
     _check(request, query)
     turns = None if wanted.turns is None else wanted.turns._replace(as_of=request.last)
     ranked = [] if turns is None else ranked_turns(truth, index, query.words, CONSIDERED, request.as_of, turns)
-    pinned, selections = _slices(truth, ranked[:ANCHORS], request)
-    merged = merge(ranked, selections)
+    slices = _Slices(truth, ranked[:ANCHORS], request)
+    merged = merge(ranked, slices.selections)
     if turns:
         passing = ask_turns(index, truth, lambda: index.passing([each.turn for each in merged], turns))
         merged = [each for each in merged if each.turn in passing]
-    candidates = _turn_candidates(truth, index, merged, request.last)
+    read_turn = _Turns(truth, index, query, request.last).candidate
+    candidates: list[Candidate | Unread] = [
+        Unread(f"turn:{each.turn}", each.score, partial(read_turn, each)) for each in merged
+    ]
     if chunks is not None and wanted.files is not None:
         count = ask_turns(index, truth, lambda: index.count(request.last))
         candidates += _chunk_candidates(chunks, request, count, query, wanted.files)
-    excluded = unwanted(query)
-    candidates = [each for each in candidates if not any(term.is_in(each.text) for term in excluded)]
     filters: dict[str, Any] = {"rows": "active", "archived": False} if chunks is not None else {}
     if query.narrows:
         filters["query"] = [*map(str, query.filters), *(f"-{term.text}" for term in query.excluded)]
@@ -133,13 +139,15 @@ def build_context(
         request.question,
         to_text(request.as_of),
         Budget(request.tokens, request.turns),
-        [*first, *sorted(candidates, key=lambda each: (-each.score, each.ref))],
-        terms={word.text for word in index.words(query.words)},
-        ranker=RANKER,
+        [*first, *sorted(candidates, key=lambda each: -each.score)],  # equal ones stay as they were ranked
+        terms=analyse(query.words, index.words(query.words)).words,
+        ranker=f"{RANKER} {vectors.name}" if (vectors := index.vectors()) else RANKER,
         filters=filters,
-        slices=pinned,
+        slices=slices.pinned,
+        policy=request.policy,
         least=_NEARLY * max((each.score for each in merged), default=0) if first else -inf,
-    )._replace(policy=request.policy)
+        shown=truth.shown,
+    )
 
 
 def _chunk_candidates(
@@ -147,7 +155,9 @@ def _chunk_candidates(
 ) -> list[Candidate]:
     found = chunks.ranked(query.words, CHUNKS, request.as_of, files, without(query), request.last)
     scaled = rescaled(found, len(chunks), turns or len(chunks))
-    return [candidate for each in scaled if (candidate := chunks.candidate(each, request.as_of))]
+    read = (candidate for each in scaled if (candidate := chunks.candidate(each, request.as_of)))
+    excluded = unwanted(query)
+    return [each for each in read if not any(term.is_in(each.text) for term in excluded)]
 
 
 def _check(request: Request, query: Query) -> None:
@@ -178,34 +188,50 @@ def _check_budget(what: str, number: int, least: int) -> None:
         raise SlicebaseError("bad-budget", f"a context of {number} {what} cannot be built", hint=hint)
 
 
-def _slices(
-    truth: Truth, anchors: Sequence[Ranked], request: Request
-) -> tuple[list[PinnedSlice], list[tuple[Ranked, Sequence[Selected]]]]:
-    pinned: list[PinnedSlice] = []
-    selections: list[tuple[Ranked, Sequence[Selected]]] = []
-    policy = request.policy
-    for anchor in anchors:
-        graph = truth.sessions.around(anchor.turn, policy.max_radius, request.last)
-        found = context_slice(graph, anchor.turn, policy)
-        hashes = (found.slice_id, found.policy_params_hash, found.export_hash)
-        pinned.append(PinnedSlice(graph.session_id, anchor.turn, *hashes, found.annotators))
-        selections.append((anchor, select(graph, anchor.turn, policy)))
-    return pinned, selections
+class _Slices:
+    """The context slices around the best turns."""
+
+    def __init__(self, truth: Truth, anchors: Sequence[Ranked], request: Request) -> None:
+        self._policy = policy = request.policy
+        self._graphs = [truth.sessions.around(anchor.turn, policy.max_radius, request.last) for anchor in anchors]
+        self.selections: list[tuple[Ranked, Sequence[FrontierTurn]]] = [
+            (anchor, select(graph, anchor.turn, policy)) for anchor, graph in zip(anchors, self._graphs, strict=True)
+        ]
+
+    def pinned(self, from_slices: Collection[str]) -> Iterator[PinnedSlice]:
+        """Yields the slices that have one of these turns."""
+        for (anchor, selected), graph in zip(self.selections, self._graphs, strict=True):
+            if any(each.turn_id in from_slices for each in selected):
+                found = context_slice(graph, anchor.turn, self._policy)
+                yield PinnedSlice(graph.session_id, anchor.turn, found.slice_id, found.export_hash, found.annotators)
 
 
-def _turn_candidates(truth: Truth, index: TurnIndex, merged: Sequence[Ranked], last: int | None) -> list[Candidate]:
-    records = truth.turns.find(found.turn for found in merged)
-    sessions = {session: truth.turns.session(session) for session in {each.record.session for each in records.values()}}
-    if last is not None:  # the title of a session that went on may tell what came later
-        for session in ask_turns(index, truth, lambda: index.unfinished(sessions, last)):
-            sessions[session] = replace(sessions[session], title=None)
-    candidates = []
-    for found in merged:
-        record = records[found.turn].record
-        text = truth.readable_text_of(record)
-        if text is not None:
-            candidates.append(turn_candidate(record, sessions[record.session], text, found))
-    return candidates
+class _Turns:
+    """Reads the texts of turns when they are asked for."""
+
+    def __init__(self, truth: Truth, index: TurnIndex, query: Query, last: int | None) -> None:
+        self._truth = truth
+        self._index = index
+        self._last = last
+        self._excluded = unwanted(query)
+        self._sessions: dict[str, Session] = {}
+
+    def candidate(self, found: Ranked) -> Candidate | None:
+        """Returns a turn as a candidate; None if its text was purged, or has a word that the query excludes."""
+        record = self._truth.turns.get(found.turn).record
+        text = self._truth.readable_text_of(record)
+        if text is None or any(term.is_in(text) for term in self._excluded):
+            return None
+        if record.session not in self._sessions:
+            self._sessions[record.session] = self._session(record.session)
+        return turn_candidate(record, self._sessions[record.session], text, found)
+
+    def _session(self, name: str) -> Session:
+        """Returns a session; without its title if it went on later, since the title may tell of that."""
+        session, last = self._truth.turns.session(name), self._last
+        if last is None or not ask_turns(self._index, self._truth, lambda: self._index.unfinished([name], last)):
+            return session
+        return replace(session, title=None)
 
 
 def turn_candidate(record: TurnRecord, session: Session, text: str, found: Ranked) -> Candidate:
@@ -214,11 +240,16 @@ def turn_candidate(record: TurnRecord, session: Session, text: str, found: Ranke
     return Candidate(
         ref=f"turn:{record.id}",
         corpus=f"session:{record.session}",
-        content_hash=record.content_hash,
         text=text,
-        label=f"{as_words(record.role)} · {known_time(record.time) or 'undated'}",
+        label=PART_BREAK.join((*_when(record.time), as_words(record.role))),
         group=f"{title}session:{as_words(record.session)}",
         order=(from_text(record.time), record.id),
         score=found.score,
         parts={name: value for name, value in found.parts.items() if value},
     )
+
+
+def _when(time: str) -> tuple[str, ...]:
+    """Returns the day and the minute of a time, so that a rendered label can leave out what the one before says."""
+    known = known_time(time)
+    return (known[:10], known[11:16]) if known else ("undated",)

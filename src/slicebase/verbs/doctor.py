@@ -23,6 +23,7 @@ from slicebase.index.disposable import Disposable, problems_of
 from slicebase.index.entries import Filters
 from slicebase.index.turn_schema import CHUNKS_LAYOUT, TURNS_LAYOUT
 from slicebase.index.upkeep import holds_purged
+from slicebase.index.word_vectors import installed
 from slicebase.library.check import validate
 from slicebase.library.finder import Finder
 from slicebase.library.folder import PAYLOADS, SliceFolder
@@ -45,7 +46,7 @@ from slicebase.workspace.holds import is_free, remove_free
 from slicebase.workspace.journal import Journal
 from slicebase.workspace.settings import load_settings
 from slicebase.workspace.surroundings import Surroundings
-from slicebase.workspace.workspace import LIBRARY, LOCAL, Workspace, create_local_folder
+from slicebase.workspace.workspace import LIBRARY, LOCAL, SETTINGS, Workspace, create_local_folder
 
 _CONFLICT_MARKER: Final = b"\n<<<<<<< "
 
@@ -102,9 +103,14 @@ def fix_all(complaints: Sequence[Complaint]) -> list[Complaint]:
 
 def _settings(examined: Examined) -> Iterator[Complaint]:
     try:
-        load_settings(examined.workspace.root)
+        settings = load_settings(examined.workspace.root)
     except SlicebaseError as error:
         yield Complaint("settings", str(error.where), error.message, error.hint or "`tt config` shows the settings")
+        return
+    if settings.context_semantic and not installed():
+        message = "context.semantic is on, and the word vectors are not installed: contexts are built without them"
+        hint = "pip install 'slicebase[semantic]', or `tt config context.semantic false`"
+        yield Complaint("settings", SETTINGS, message, hint)
 
 
 def _temporary_files(examined: Examined) -> Iterator[Complaint]:

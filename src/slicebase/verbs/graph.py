@@ -38,7 +38,7 @@ def ranked_turns(
 
     def ranked() -> list[Ranked]:
         asked = analyse(question, index.words(question), now)
-        return rank(asked, index.figures(asked, wanted), limit)
+        return rank(asked, index.figures(asked, wanted, by_meaning=True), limit)
 
     return ask_turns(index, truth, ranked)
 

@@ -18,10 +18,11 @@ from slicebase.context.lost import (
     judge,
 )
 from slicebase.context.lost_prompt import AskedTurns, LostPassage, for_prompt, in_order
-from slicebase.context.manifest import Budget, heading
+from slicebase.context.manifest import Budget
 from slicebase.context.question import Question, analyse
 from slicebase.context.ranking import CONSIDERED, Figures, rank, rarity
 from slicebase.context.rediscovery import LookupKind, Repeated, naming, repeated, things
+from slicebase.context.render import heading
 from slicebase.core.hashing import lone_surrogate
 from slicebase.core.refs import as_words
 from slicebase.core.times import LAST_UNDATED, Moment, from_text, is_up_to, milliseconds, to_text
@@ -252,8 +253,8 @@ def render_lost(
             **({"prompt": prompt} if prompt else {}),
             **(filters or {}),
         },
-        slices=(),
         groups=[row.heading for row in TABLE.values()],
+        shown=truth.shown,
     )
 
 
@@ -310,7 +311,6 @@ def _lost_candidate(truth: Truth, record: TurnRecord, found: LostPassage) -> Can
     return Candidate(
         ref=f"turn:{record.id}",
         corpus=f"session:{record.session}",
-        content_hash=record.content_hash,
         text=truth.readable_text_of(record) or "",
         label=as_words(item.name) if item else as_words(record.role),
         group=item.heading if item else "From the turns before",

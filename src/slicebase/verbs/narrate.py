@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from slicebase.context.assemble import Candidate, Context
-from slicebase.context.manifest import group_heading, piece_block
-from slicebase.core.hashing import digest, tokens
+from slicebase.context.render import Sheet
+from slicebase.core.hashing import BYTES_PER_TOKEN, tokens
 from slicebase.core.refs import as_words
 from slicebase.core.times import to_text
 from slicebase.errors import SlicebaseError
@@ -88,8 +88,9 @@ def snapshot_candidate(snapshot: dict[str, Json], budget: int, first: str) -> Ca
     needed = budget
     for size in (wanted, LEAST_NARRATIVE):  # a long fence around backticks may need the difference
         found = _candidate(snapshot, size)
-        blocks = (first, group_heading(found.group), piece_block(found.label, found.ref, found.text))
-        needed = sum(tokens(block) + 1 for block in blocks)
+        sheet = Sheet(first)
+        sheet.offer(found.group, found.ref, found.label, found.text)
+        needed = -(-sheet.size // BYTES_PER_TOKEN)
         if needed <= budget:
             return found
     message = f"a context of {budget} tokens has no room for what run:{snapshot['run_id']} knows"
@@ -102,7 +103,6 @@ def _candidate(snapshot: dict[str, Json], size: int) -> Candidate:
     return Candidate(
         ref=narrative.derived_from,
         corpus=f"run:{run_id}",
-        content_hash=digest(narrative.body.encode()),
         text=narrative.body,
         label=f"snapshot {snapshot['sequence']} · {narrative.updated_at}",
         group=f"run:{as_words(str(run_id))}",

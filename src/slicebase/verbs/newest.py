@@ -2,7 +2,6 @@
 
 from slicebase.context.assemble import Candidate, Context, assemble
 from slicebase.context.manifest import Budget
-from slicebase.core.hashing import digest
 from slicebase.core.refs import as_words
 from slicebase.core.times import to_text
 from slicebase.errors import SlicebaseError, refuse_out_of_range
@@ -35,7 +34,6 @@ def newest_context(library: Library, tokens: int, as_of: int) -> Context:
             Candidate(
                 ref=f"file:{entry.id}",
                 corpus=f"file:{entry.id}",
-                content_hash=digest(piece.text.encode()),
                 text=piece.text,
                 label=piece.label,
                 group=f"{as_words(entry.title)} · file:{as_words(entry.id)}",
@@ -52,5 +50,4 @@ def newest_context(library: Library, tokens: int, as_of: int) -> Context:
         terms=(),
         ranker=NEWEST,
         filters={"archived": False},
-        slices=(),
     )

@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # keeps start-up fast: a part is imported when it is created
 
     from slicebase.index.schema import ReadProgress
     from slicebase.index.turns import TurnIndex
+    from slicebase.index.word_vectors import WordVectors
     from slicebase.library.chunks import LibraryChunks
     from slicebase.library.finder import Finder
     from slicebase.library.folder import SliceFolder
@@ -71,7 +72,7 @@ class Parts:
         """The full-text index of turns, as it was last updated."""
         from slicebase.index.turns import TurnIndex
 
-        return TurnIndex(self.workspace.turns)
+        return TurnIndex(self.workspace.turns, vectors=self._vectors)
 
     @part
     def folder(self) -> "SliceFolder":
@@ -115,7 +116,15 @@ class Parts:
         from slicebase.index.turns import TurnIndex
         from slicebase.library.chunks import LibraryChunks
 
-        return LibraryChunks(self.library, TurnIndex(self.workspace.chunks, CHUNKS_LAYOUT))
+        return LibraryChunks(self.library, TurnIndex(self.workspace.chunks, CHUNKS_LAYOUT, self._vectors))
+
+    def _vectors(self) -> "WordVectors | None":
+        """Returns the vectors of words, if they are installed and switched on."""
+        if not self.settings.context_semantic:
+            return None
+        from slicebase.index.word_vectors import word_vectors  # imported here for a fast start
+
+        return word_vectors()
 
     def close(self) -> None:
         """Closes the database and the indexes; a later verb opens them again."""

@@ -24,6 +24,8 @@ class Overview(NamedTuple):
     stale: int
     sessions: int | None  # None if there is no database yet
     turns: int | None
+    contexts: int | None  # recorded ones
+    context_bytes: int | None  # of their manifests, and of the texts that these keep
     database: str
     index_bytes: int
 
@@ -40,7 +42,6 @@ def overview(parts: Parts) -> Overview:
     """Returns an overview of a workspace."""
     workspace, finder = parts.workspace, parts.finder
     counts = finder.index.ask(_counts)
-    sessions, turns = _history(workspace)
     repository = git.is_repository(workspace.root)
     return Overview(
         root=str(workspace.root),
@@ -50,8 +51,7 @@ def overview(parts: Parts) -> Overview:
         **counts,
         broken=tuple(str(error) for error in finder.broken()),
         stale=len(finder.stale()),
-        sessions=sessions,
-        turns=turns,
+        **_history(workspace),
         database=str(workspace.database),
         index_bytes=finder.index.database.path.stat().st_size if finder.index.database.path.exists() else 0,
     )
@@ -67,14 +67,16 @@ def _counts(connection: apsw.Connection) -> dict[str, Any]:
     }
 
 
-def _history(workspace: Workspace) -> tuple[int | None, int | None]:
+def _history(workspace: Workspace) -> dict[str, Any]:
     if not workspace.database.exists():
-        return None, None
+        return dict.fromkeys(("sessions", "turns", "contexts", "context_bytes"))
     from slicebase.truth.truth import open_truth
 
     truth = open_truth(workspace)
     try:
         sessions = list(truth.turns.sessions())
-        return len(sessions), sum(count for _, count in sessions)
+        contexts, size = truth.manifests.size()
+        turns = sum(count for _, count in sessions)
+        return {"sessions": len(sessions), "turns": turns, "contexts": contexts, "context_bytes": size}
     finally:
         truth.close()

@@ -310,7 +310,8 @@ class _Verification:
     def _rendering(self, name: str, manifest: Manifest, *, is_whole: bool) -> None:
         texts, problems = self._truth.manifests.texts_of(name, manifest)
         for problem in problems:
-            if problem.source not in self._broken_texts:
+            session = problem.source[0].removeprefix("session:")
+            if problem.source not in self._broken_texts and session not in self._broken_sessions:
                 self._report(problem.status, "piece", f"{name} {problem.ref}", problem.expected, problem.found)
         if not problems and is_whole:
             for problem in replayed(name, manifest, texts, problems).problems:
@@ -331,10 +332,10 @@ class _Verification:
         last = manifest.filters.get("last")
         for pinned in manifest.slices:
             place = f"{name} slice {pinned.slice_id}"
-            if pinned.session in self._broken_sessions or pinned.policy_params_hash in self._broken_policies:
+            if pinned.session in self._broken_sessions or manifest.policy_params_hash in self._broken_policies:
                 continue
             try:
-                policy = self._truth.policies.find(pinned.policy_params_hash)
+                policy = self._truth.policies.find(manifest.policy_params_hash or "")
                 as_of = None if last is None else milliseconds(last)
                 found = self._truth.sessions.slice_around(pinned.anchor_turn_id, policy, as_of)
             except SlicebaseError as error:

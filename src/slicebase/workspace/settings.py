@@ -97,6 +97,7 @@ class Settings(NamedTuple):
     provenance_enabled: bool = False
     provenance_agent: str | None = None
     freshness_half_life_days: float = HALF_LIFE_DAYS
+    context_semantic: bool = False
     hooks_tokens: int = 1500
     compaction_events: int = 18
     compaction_steps: int = 8
@@ -125,6 +126,9 @@ SETTING_KEYS: Final[Mapping[str, SettingKey]] = {
     ),
     "freshness.half_life_days": SettingKey(
         "freshness_half_life_days", (int, float), "a positive number", "the days after which a file is half stale"
+    ),
+    "context.semantic": SettingKey(
+        "context_semantic", (bool,), "true or false", "whether contexts also use word vectors (slicebase[semantic])"
     ),
     "hooks.tokens": SettingKey(
         "hooks_tokens", (int,), "a positive number", "the most tokens that a hook shows to the agent"
