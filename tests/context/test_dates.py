@@ -27,6 +27,7 @@ def days(first: tuple[int, int], last: tuple[int, int], year: int | None = 2024)
     [
         ("on 2026-01-31?", [When(2026, 1, 31)]),
         ("in 2026-01.", [When(2026, 1)]),
+        ("2026-1-5 and 2026-1-31", [When(2026, 1, 5), When(2026, 1, 31)]),
         ("on 13 October, 2023", [When(2023, 10, 13)]),
         ("on October 13th, 2023", [When(2023, 10, 13)]),
         ("the 5th of May", [day(5, 5, None)]),
@@ -36,7 +37,8 @@ def days(first: tuple[int, int], last: tuple[int, int], year: int | None = 2024)
         ("since March 2024", [When(2024, 3)]),
         ("in March of 2024 and 2023 April", [When(2024, 3), When(2023, 4)]),
         ("Sept 3", [day(9, 3, None)]),
-        ("on may 5", [day(5, 5, None)]),
+        ("on may 5, the 5th may party, from 5 to 5 may", [day(5, 5, None)] * 3),
+        ("Server 2019 may crash", [When(2019)]),
         ("in 2023 and in August", [When(2023), When(None, 8)]),
         ("13/05/2024 or 05/13/2024", [day(5, 13), day(5, 13)]),
         ("5.3.2024, 5. 3. 2024", [day(3, 5), day(3, 5)]),
@@ -59,6 +61,7 @@ def test_dates_are_read_in_digits_and_with_english_months(text: str, expected: l
     [
         ("am 5. März 2024, im März, Ende Mai", [day(3, 5), When(None, 3), When(None, 5)]),
         ("le 1er mars 2024, en août", [day(3, 1), When(None, 8)]),
+        ("en aou\u0302t", [When(None, 8)]),
         ("5 de marzo de 2024, en mayo", [day(3, 5), When(None, 5)]),
         ("5 maggio 2024, a maggio", [day(5, 5), When(None, 5)]),
         ("5 de março de 2024, em maio", [day(3, 5), When(None, 5)]),
@@ -102,6 +105,12 @@ def test_dates_are_read_in_other_languages(text: str, expected: list[When]) -> N
         ("last year|a year ago|去年|작년|el año pasado", When(2023)),
         ("three months ago|vor drei Monaten", When(2024, 2)),
         ("on Tuesday, 5 March 2024", day(3, 5)),
+        ("which day last week|what week last week", days((5, 6), (5, 12))),
+        ("lundi dernier|el lunes pasado|lunedì scorso", day(5, 13)),
+        ("the last 24 hours|30 minutes ago|a few hours ago|in the past hour", days((5, 15), (5, 16))),
+        ("30 hours ago", days((5, 14), (5, 15))),
+        ("a week ago|1 week ago|неделю назад|tydzień temu", days((5, 6), (5, 12))),
+        ("1000 days ago", When(2021, 8, 20)),
     ],
 )
 def test_relative_dates_are_counted_from_a_moment(texts: str, expected: When) -> None:
@@ -116,6 +125,9 @@ def test_relative_dates_are_counted_from_a_moment(texts: str, expected: When) ->
         "version 1.2.3, v5.3 and 2024.3.5", "5.3", "at 10:30", "3/4 of it", "192.168.1.24", "31.13.2024",
         "/logs/2024/03/05/app.log", "src/2024/x.py", "$2000", "#2024", "port 8080, 12345 rows, 1,024 tokens",
         "32/13/2024", "30/02/2024", "life on mars", "was ist hier?", "the last one", "weeks", "last but not least",
+        "the last tag", "this DAG run", "the last lat", "this mars mission", "the last mars rover",
+        "999999999 days ago", "many years ago", "some hundred days ago", "why python 3 may fail", "el hermano de Marco",
+        "week past due",
         "a 3 day trip", "on Mondays", "5 a day", "in the week", "3개월", "3个月",
     ],
 )  # fmt: skip
@@ -169,6 +181,13 @@ def test_a_text_that_is_one_date_is_read_as_the_last_one() -> None:
     assert only_date("March", NOW) == When(2024, 3)
     assert only_date("June", NOW) == When(2023, 6)
     assert only_date("Monday", NOW) == day(5, 13)
+    assert only_date("29 February", from_text("2023-05-16T15:00:00Z")) == When(2020, 2, 29)
+    assert only_date("28 December to 3 January", NOW) == DateRange(day(12, 28, 2023), day(1, 3))
+    for form in ("since 10 May", "from 10 to 12 May", "between 10 and 12 May", "the last 6 days"):
+        found = only_date(form, NOW)
+        assert (form, isinstance(found, DateRange) and found.first) == (form, day(5, 10))
+    for form in ("the day before yesterday", "on Tuesday", "le 14 mai", "il y a 2 jours"):
+        assert (form, only_date(form, NOW)) == (form, day(5, 14))
     assert [only_date(text, NOW) for text in ("", "03/05/2024", "the last week or so", "soon", "2023 2024")] == [
         None
     ] * 5

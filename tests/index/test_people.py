@@ -15,7 +15,7 @@ TALK = (
     "Melanie Weaver: I paint boats",
     "Alexander: everybody should call me Sasha, I paint mills",
     "Melanie Weaver: hello Sasha, and Rob (Robin) says hello, he paints boats, too",
-    "Robin: I paint boats, Mel",
+    "Robin: I paint boats in Paris, Melanie, Mel",
     "Alexander: Melanie is not Mella",
 )
 
@@ -44,6 +44,7 @@ def labelled(index: TurnIndex, text: str, wanted: TurnFilters = EVERY_TURN) -> s
         ("What does rob paint?", set()),  # not written like a name
         ("What does Ale paint?", set()),  # nobody says so
         ("What does Boats paint?", set()),
+        ("Who paints in Paris?", set()),  # Melanie is called by name after it
     ],
 )
 def test_a_person_is_known_by_a_part_of_the_name_and_by_a_nickname(

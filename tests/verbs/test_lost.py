@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from slicebase.base import Slicebase
+from tests.codes import code_of
 from tests.context.rendered import pieces_in
 from tests.context.transcripts import Transcript
 
@@ -104,6 +105,34 @@ def test_what_was_lost_as_of_a_time_is_of_the_compactions_before_it(tmp_path: Pa
         past = base.lost_context(SESSION, as_of=times[2])
         assert (past.manifest.filters["last"], past.undated) == (past.manifest.as_of, 0)
         assert base.context_again(past.id).id == past.id
+
+
+def test_what_was_lost_as_of_a_time_stays_the_same_when_sessions_go_on(tmp_path: Path) -> None:
+    script = Transcript()
+    script.user("Never touch the table of orders.")
+    script.user("Never touch the table of customers.")
+    script.say("The orders have a lock.")
+    script.say("Some customers wait.")
+    script.summary("They talked about the shop.")
+    prompt = "which orders do customers lock?"
+    with stored(tmp_path, script) as base:
+        time = base.graph.turns(SESSION)[-1].time
+
+        def past() -> set[str]:
+            return {base.lost_context(None, prompt=each, as_of=time).id for each in (None, prompt)}
+
+        before = past()
+        script.summary("They talked about the shop again.")  # one compaction, with the summary before
+        for number in range(9):
+            script.user(f"Never lock order {number}.")
+        script.summary("They talked about locks.")
+        later = script.as_claude_code("later").replace("00000000-", "00000001-").replace("2026-01-01", "2026-01-02")
+        (tmp_path / "later.jsonl").write_text(later)
+        (tmp_path / f"{SESSION}.jsonl").write_text(script.as_claude_code(SESSION))
+        base.import_(sorted(tmp_path.glob("*.jsonl")))
+        assert base.lost().session == "later"
+        assert past() == before
+        assert code_of(lambda: base.lost_context(as_of="2025-01-01T00:00:00Z")) == "no-session"
 
 
 def test_a_created_file_is_rendered_as_its_name_and_a_command_as_its_text(tmp_path: Path) -> None:

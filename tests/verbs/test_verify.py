@@ -27,7 +27,7 @@ from tests.conversations import SESSION, annotate, chain, name, purge_text, stor
 POLICY = SlicePolicyV1(max_nodes=7)
 
 
-def manifest_of(truth: Truth, *names: str) -> Manifest:
+def manifest_of(truth: Truth, *names: str, **filters: object) -> Manifest:
     candidates = []
     for each in map(turn, names):
         text = turn_text(each.parts)
@@ -41,7 +41,7 @@ def manifest_of(truth: Truth, *names: str) -> Manifest:
         candidates,
         terms=(),
         ranker="test/1",
-        filters={},
+        filters=filters,
         slices=lambda _: [pinned],
         policy=POLICY,
     ).manifest
@@ -208,6 +208,12 @@ def test_a_manifest_of_another_version_cannot_be_verified(filled: Truth) -> None
         ("UNVERIFIABLE", "manifest-form", row[0])
     ]
     assert (verdict.status, verdict.exit) == ("UNVERIFIABLE", Exit.UNVERIFIABLE)
+
+
+@pytest.mark.parametrize("last", [[], {}, "soon", "2000-01-01T00:00:00.000Z"])
+def test_a_slice_as_of_no_time_or_of_one_before_its_turn_cannot_be_verified(filled: Truth, last: object) -> None:
+    filled.manifests.record(manifest_of(filled, "a", last=last), "2026-01-01T00:00:00.000Z", {})
+    assert [(each.status, each.check) for each in verify(filled).findings] == [("UNVERIFIABLE", "slice")]
 
 
 def test_the_default_policy_needs_no_record(filled: Truth) -> None:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 from typing import Final, NamedTuple
+from unicodedata import normalize
 
 from slicebase.context.date_words import DAYS_AGO, LAST_UNITS, UNSPACED_UNITS
 from slicebase.context.when import When
@@ -25,7 +26,7 @@ class DateToken(NamedTuple):
 _END: Final = r"(?![\w/\\-]|[.:]\d)"
 # A number is read from its first digit, and never twice: the time is linear.
 _COMMON: Final = rf"""
-    (?P<iso>(?<!\d)\d{{4}}-\d\d(?:-\d\d)?(?!\d))
+    (?P<iso>(?<!\d)\d{{4}}-(?:\d\d?-\d\d?|\d\d)(?!\d))
     | (?<![\w/\\.:-])(?:
         (?P<year_first>\d{{4}}/\d\d?/\d\d?)
         | (?P<either>\d\d?(?P<mark>[/-])\d\d?(?P=mark)\d{{4}})
@@ -64,7 +65,8 @@ def _any() -> re.Pattern[str]:
 
 def date_tokens(text: str) -> Iterator[DateToken]:
     """Yields the words, numbers and dates in digits of a text, and an empty token for each number that is no date."""
-    for match in (_ascii() if text.isascii() else _any()).finditer(text):
+    is_ascii = text.isascii()
+    for match in (_ascii() if is_ascii else _any()).finditer(text if is_ascii else normalize("NFC", text)):
         kind = match.lastgroup or ""
         if kind in ("word", "number", "iso"):
             found = _iso(match[0]) if kind == "iso" else ()
@@ -84,7 +86,7 @@ def date_tokens(text: str) -> Iterator[DateToken]:
 
 
 def _iso(text: str) -> tuple[When, ...]:
-    year, month, day = map(int, f"{text}-0"[:10].split("-"))
+    year, month, day = map(int, f"{text}-0".split("-")[:3])
     return (When(year, month, day or None),)
 
 

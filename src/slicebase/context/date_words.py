@@ -30,7 +30,7 @@ _OTHERS: Final = (
      "en de desde hasta"),
     ("gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre",
      "in di a da dal nel"),
-    ("janeiro fevereiro março/marco abril maio junho julho agosto setembro outubro novembro dezembro",
+    ("janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro",
      "em de desde até"),
     ("januari februari maart april mei juni juli augustus september oktober november december",
      "in van sinds tot vorige"),
@@ -62,7 +62,7 @@ def _months() -> dict[str, Month]:
 
 
 MONTHS: Final = _months()
-VERBS: Final = frozenset({"may", "march"})  # a number after them in lower case is no day: "3 users may 5 times"
+VERBS: Final = frozenset({"may", "march"})  # next to a number in lower case, mostly not months: "3 users may 5 times"
 BEFORE_CAPITALS: Final = frozenset({"and", "through", "to"})  # "from March to May", not "to march"
 
 WEEKDAYS: Final = _table(
@@ -82,11 +82,12 @@ DAYS_AGO: Final = {word: days - 1 for word, days in _table(
 ).items()}  # fmt: skip
 PARTS_OF_A_DAY: Final = frozenset(("morning", "afternoon", "evening", "noon"))
 
-HOUR, DAY, WEEK, MONTH, YEAR = "hour", "day", "week", "month", "year"
+MINUTE, HOUR, DAY, WEEK, MONTH, YEAR = "minute", "hour", "day", "week", "month", "year"
 UNITS: Final = {
     word: unit
     for unit, words in {
-        HOUR: "hour/hours minute/minutes",
+        MINUTE: "minute/minutes",
+        HOUR: "hour/hours",
         DAY: "day/days tag/tage/tagen jour/jours día/días giorno/giorni dia/dias dag/dagen dzień/dni день/дня/дней gün",
         WEEK: "week/weeks woche/wochen semaine/semaines semana/semanas settimana/settimane weken tydzień/tygodnie"
         "/tygodni/tygodniu неделя/неделю/недели/недель/неделе hafta",
@@ -97,11 +98,17 @@ UNITS: Final = {
     }.items()
     for word in words.replace("/", " ").split()
 }
-LAST_WORDS: Final = frozenset(
-    """last past previous letzte letzten letzter letztes vergangene vergangenen vergangener vorige voriges vorigen
+_ENGLISH_UNITS: Final = frozenset("minute minutes hour hours day days week weeks month months year years".split())  # noqa: SIM905
+NOT_ENGLISH: Final = frozenset({*MONTHS, *UNITS}) - _ENGLISH_UNITS - {*_table(_ENGLISH), *_table(_SHORT)}
+# One of these units ago, without a number: "неделю назад". Of the others, it would not be one: "many days ago".
+SINGLE: Final = frozenset("minute hour day week month year dzień tydzień miesiąc rok день неделю месяц год".split())  # noqa: SIM905
+LAST_AFTER: Final = frozenset(  # before the unit, or after it
+    """letzte letzten letzter letztes vergangene vergangenen vergangener vorige voriges vorigen
     dernier dernière passé passée pasado pasada scorso scorsa passato passata passado passada zeszłym zeszły ubiegłym
     прошлой прошлом прошлую прошлый geçen""".split()  # noqa: SIM905
 )
+LAST_WORDS: Final = LAST_AFTER | {"last", "past", "previous"}
+ENGLISH: Final = frozenset(("last", "past", "previous", "this"))  # with English units and months: "last tag" is no day
 THIS: Final = frozenset("this diese diesen dieser dieses cette esta este questa questo deze tym этой этом bu".split())  # noqa: SIM905
 AGO: Final = frozenset("ago fa atrás geleden temu назад önce".split())  # noqa: SIM905 - after a number of days
 BEFORE_AGO: Final = frozenset(("vor", "hace", "há"))  # before it
@@ -124,6 +131,17 @@ AND: Final = frozenset("and und et y e en i и".split())  # noqa: SIM905
 BETWEEN: Final = frozenset("between zwischen entre tra fra tussen między между".split())  # noqa: SIM905
 FROM: Final = frozenset("du del dal de da desde od с".split())  # noqa: SIM905
 LINKS: Final = frozenset("- of de del".split())  # noqa: SIM905 - between day, month and year
+
+# Words before a date that change nothing of what `before:` and `after:` take from it.
+BEFORE_DATES: Final = (
+    BETWEEN
+    | FROM
+    | SINCE
+    | BEFORE_A_WEEKDAY
+    | frozenset(
+        "in the from im den der le la en il y nel em na no w we в на de".split()  # noqa: SIM905
+    )
+)
 
 # In scripts without spaces.
 LAST_UNITS: Final = {

@@ -14,6 +14,7 @@ from slicebase.context.date_tokens import DateToken, date_tokens
 from slicebase.context.date_words import (
     AND,
     BEFORE_CAPITALS,
+    BEFORE_DATES,
     BETWEEN,
     FROM,
     LINKS,
@@ -42,7 +43,9 @@ def only_date(text: str, now: int) -> Date | None:
     """Returns the date that a text is, and nothing else; a month without a year is the last one."""
     given = list(date_tokens(simplified(f"on {text}")))
     found = list(_read(given, now))
-    if len(found) != 1 or found[0].start > 1 or found[0].end < len(given):
+    if len(found) != 1 or found[0].end < len(given):
+        return None
+    if any(token.text not in BEFORE_DATES for token in given[: found[0].start]):
         return None
     return _last(found[0].date, _day(now))
 
@@ -124,19 +127,21 @@ def _around_month(given: Sequence[DateToken], place: int) -> FoundDate | None:
         year, end = stated
     elif start == place and (_YEAR.fullmatch(_text(given, start - 1))):
         year, start = int(given[start - 1].text), start - 1
-    if not _is_month(given, place, start, is_dated=year is not None or start < place, has_day=bool(first)):
+    if not _is_month(given, place, start, has_day=bool(first), is_before_year=bool(stated)):
         return None
     days = When(year, month, first), When(year, month, last)
     return FoundDate(days[0] if first == last else DateRange(*days), start, end)
 
 
-def _is_month(given: Sequence[DateToken], place: int, start: int, *, is_dated: bool, has_day: bool) -> bool:
+def _is_month(given: Sequence[DateToken], place: int, start: int, *, has_day: bool, is_before_year: bool) -> bool:
     """Returns whether the name of a month is meant as one."""
     name, needed = given[place], MONTHS[given[place].text].after
-    before = _text(given, start - 1)
-    if is_dated or not needed or before in needed or (name.is_capital and before in BEFORE_CAPITALS):
+    before, is_after_number = _text(given, start - 1), start < place
+    if is_before_year or not needed or not needed.isdisjoint((before, _text(given, place - 1))):
         return True
-    return has_day and (name.is_capital or name.text not in VERBS)
+    if name.text in VERBS and not name.is_capital:  # "5th may", but not "version 3 may fail"
+        return is_after_number and (not before or not given[start].text.isdecimal())
+    return is_after_number or has_day or (name.is_capital and before in BEFORE_CAPITALS)
 
 
 # Spans between two dates
@@ -181,9 +186,23 @@ def _since(given: Sequence[DateToken], read: FoundDate, today: date | None) -> F
     return read._replace(date=DateRange(first, When.of(today)))
 
 
+_YEARS_TO_A_LEAP_DAY: Final = 8  # at most
+
+
 def _last(found: Date, today: date) -> Date:
-    """Returns the last of a date without a year, before today."""
-    if isinstance(found, DateRange) or found.year is not None:
+    """Returns the last of a date without a year that is not after today."""
+    if isinstance(found, When):
+        return _last_when(found, today)
+    if found.last.year is not None:
         return found
-    this = found._replace(year=today.year)
-    return this if (this.month or 0, this.day or 0) <= (today.month, today.day) else this._replace(year=today.year - 1)
+    first = _last_when(found.first, today)
+    is_next_year = (found.last.month or 0) < (first.month or 0)
+    return DateRange(first, found.last._replace(year=(first.year or 0) + is_next_year))
+
+
+def _last_when(found: When, today: date) -> When:
+    if found.year is not None:
+        return found
+    years = [found._replace(year=today.year - back) for back in range(_YEARS_TO_A_LEAP_DAY + 1)]
+    past = (each for each in years if _order(each) <= _order(When.of(today)) and any(each.spans(0, 0)))
+    return next(past, years[0])  # there is no 30 February

@@ -16,18 +16,24 @@ from slicebase.context.date_words import (
     COUNTS,
     DAY,
     DAYS_AGO,
+    ENGLISH,
     FEW,
     HOUR,
+    LAST_AFTER,
     LAST_UNITS,
     LAST_WORDS,
+    MINUTE,
     MONTH,
     MONTHS,
+    NOT_ENGLISH,
     PARTS_OF_A_DAY,
+    SINGLE,
     THIS,
     UNITS,
     VERBS,
     WEEK,
     WEEKDAYS,
+    YEAR,
 )
 from slicebase.context.when import Date, DateRange, When
 
@@ -40,7 +46,9 @@ class FoundDate(NamedTuple):
     end: int
 
 
-_FIRST: Final = {"a", *DAYS_AGO, *LAST_UNITS, *LAST_WORDS, *THIS, *BEFORE_AGO, *BEFORE_A_WEEKDAY, *UNITS, *COUNTS, *FEW}
+_FIRST: Final = {
+    "a", *DAYS_AGO, *LAST_UNITS, *LAST_WORDS, *THIS, *BEFORE_AGO, *BEFORE_A_WEEKDAY, *WEEKDAYS, *UNITS, *COUNTS, *FEW
+}  # fmt: skip
 
 
 def relative_date(tokens: Sequence[DateToken], place: int, today: date) -> FoundDate | None:
@@ -67,20 +75,20 @@ class _Reader(NamedTuple):
     def read(self) -> FoundDate | None:
         word = self.word()
         if word in DAYS_AGO:
-            before = (self.word(-2), self.word(-1)) == ("day", "before") and word == "yesterday"
-            return self._found(self._day(DAYS_AGO[word] + before), 1)
+            return self._named_day()
         if word in LAST_UNITS:
             return self._found(_calendar(LAST_UNITS[word], self.today, 1), 1)
-        if word in LAST_WORDS:
-            return self._last()
-        if word in THIS:
-            return self._this()
+        if word in LAST_WORDS or word in THIS:
+            is_mixed = word in ENGLISH and self.word(1) in NOT_ENGLISH
+            return None if is_mixed else self._last() if word in LAST_WORDS else self._this()
         if word in BEFORE_AGO or (self.word(-1), word) == ("y", "a"):
             return self._ago(1, needs_word=False)
         if word in BEFORE_A_WEEKDAY and self.word(1) in WEEKDAYS:
             return self._weekday(1)
-        if word in UNITS and self.word(1) in LAST_WORDS:
+        if word in UNITS and self.word(1) in LAST_AFTER:
             return self._found(_calendar(UNITS[word], self.today, 1), 2)
+        if word in WEEKDAYS and self.word(1) in LAST_AFTER:
+            return self._weekday(0)
         return self._ago(0, needs_word=True)
 
     def _found(self, found: Date | None, length: int) -> FoundDate | None:
@@ -92,14 +100,19 @@ class _Reader(NamedTuple):
     def _days(self, oldest: int, newest: int) -> DateRange:
         return DateRange(self._day(oldest), self._day(newest))
 
+    def _named_day(self) -> FoundDate | None:
+        if (self.word(-2), self.word(-1), self.word()) == ("day", "before", "yesterday"):
+            return FoundDate(self._day(2), self.place - 2, self.place + 1)
+        return self._found(self._day(DAYS_AGO[self.word()]), 1 + (self.word(1) == "hui"))
+
     def _last(self) -> FoundDate | None:
         following = self.word(1)
         if (count := self._count(1)) and self.word(1 + count.words) in UNITS:
             unit = UNITS[self.word(1 + count.words)]
-            return self._found(self._days(count.most * _LENGTH[unit], 0), 2 + count.words)
+            return self._found(self._days(_whole_days(count.most, unit), 0), 2 + count.words)
         if following in UNITS:
             if self.word() == "past" or self.word(-1) == "the":
-                return self._found(self._days(_LENGTH[UNITS[following]], 0), 2)
+                return self._found(self._days(_whole_days(1, UNITS[following]), 0), 2)
             return self._found(_calendar(UNITS[following], self.today, 1), 2)
         if following in MONTHS and self.word() != "past":
             return self._found(_last_month(MONTHS[following].number, self.today), 2)
@@ -128,10 +141,11 @@ class _Reader(NamedTuple):
         if _is_number(self.word(offset + 1)) or self.word(offset + 1) in MONTHS:
             return None  # "on Tuesday, 5 March": the date says which
         days = (self.today.isoweekday() - WEEKDAYS[self.word(offset)]) % 7 or 7
-        return self._found(self._day(days), offset + 1)
+        return self._found(self._day(days), offset + 1 + (self.word(offset + 1) in LAST_AFTER))
 
     def _ago(self, offset: int, *, needs_word: bool) -> FoundDate | None:
-        count = self._count(offset) or (_Count(0, 1, 1) if needs_word else None)
+        is_single = needs_word and self.word(offset) in SINGLE and not _is_number(self.word(offset - 1))
+        count = self._count(offset) or (_Count(0, 1, 1) if is_single else None)
         if count is None:
             return None
         end = offset + count.words
@@ -141,12 +155,10 @@ class _Reader(NamedTuple):
         return self._found(self._so_long_ago(count, unit), end + 1 + needs_word)
 
     def _so_long_ago(self, count: "_Count", unit: str) -> Date:
-        if count.least != count.most:
-            return self._days(count.most * _LENGTH[unit], count.least * _LENGTH[unit])
+        if count.least != count.most or unit in (MINUTE, HOUR):
+            return self._days(_whole_days(count.most, unit), count.least * _MINUTES[unit] // _MINUTES[DAY])
         if unit == DAY:
             return self._day(count.most)
-        if unit == HOUR:
-            return self._days(1 + count.most // 24, count.most // 24)
         if unit == WEEK:
             return self._days(count.most * 7 + 3, count.most * 7 - 3)
         return _calendar(unit, self.today, count.most)
@@ -154,7 +166,7 @@ class _Reader(NamedTuple):
     def _count(self, offset: int) -> "_Count | None":
         """Reads a number, "a couple of" or "a few"."""
         word = self.word(offset)
-        if word.isdecimal() and len(word) <= 3:
+        if word.isdecimal() and len(word) <= 4:
             return _Count(1, int(word), int(word))
         article = int(word == "a")
         if few := FEW.get(self.word(offset + article)):
@@ -168,7 +180,12 @@ class _Count(NamedTuple):
     most: int
 
 
-_LENGTH: Final = {HOUR: 1, DAY: 1, WEEK: 7, MONTH: 30, "year": 365}
+_MINUTES: Final = {MINUTE: 1, HOUR: 60, DAY: 1440, WEEK: 7 * 1440, MONTH: 30 * 1440, YEAR: 365 * 1440}
+
+
+def _whole_days(count: int, unit: str) -> int:
+    """Returns how many days so many units take, rounded up."""
+    return -(-count * _MINUTES[unit] // _MINUTES[DAY])
 
 
 def _is_number(word: str) -> bool:
@@ -177,7 +194,7 @@ def _is_number(word: str) -> bool:
 
 def _calendar(unit: str, today: date, back: int) -> Date:
     """Returns the day, the week, the month or the year so many units before that of today."""
-    if unit in (HOUR, DAY):
+    if unit in (MINUTE, HOUR, DAY):
         return When.of(today - timedelta(back * (unit == DAY)))
     if unit == WEEK:
         monday = today - timedelta(today.weekday() + 7 * back)

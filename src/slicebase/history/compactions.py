@@ -9,16 +9,18 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from slicebase.context.lost import CompactedTurns
+from slicebase.core.times import from_text, is_up_to
 from slicebase.graph.turn import Turn
 from slicebase.history.paths import Paths, is_summary
 from slicebase.truth.truth import Truth
 
 
-def compacted_sessions(truth: Truth) -> list[str]:
-    """Returns the sessions that contain a summary, the one with the newest summary first."""
+def compacted_sessions(truth: Truth, last: int | None = None) -> list[str]:
+    """Returns the sessions that contain a summary, the one with the newest summary first; of those up to a time."""
     newest: dict[str, str] = {}
     for record in truth.turns.system_turns():
-        if record.time >= newest.get(record.session, "") and is_summary(truth.turn(record.id)):
+        is_newer = record.time >= newest.get(record.session, "") and is_up_to(from_text(record.time), last)
+        if is_newer and is_summary(truth.turn(record.id)):
             newest[record.session] = record.time
     return sorted(newest, key=lambda session: (newest[session], session), reverse=True)
 
@@ -30,14 +32,15 @@ class CompactedSession(NamedTuple):
     since: list[Turn]
 
 
-def compactions(truth: Truth, session: str) -> CompactedSession:
-    """Returns a session's compactions; if it has none, those of the sessions that it continues."""
+def compactions(truth: Truth, session: str, last: int | None = None) -> CompactedSession:
+    """Returns a session's compactions up to a time; if it has none, those of the sessions that it continues."""
     truth.turns.session(session)
     paths = Paths(truth)
     turns = paths.turns(session)
-    summaries = [turn for turn in turns if is_summary(turn)]
-    if not summaries and turns:
-        summaries = [turn for turn in paths.up(turns[-1]) if is_summary(turn)][::-1]
+    known = [turn for turn in turns if is_up_to(turn.time, last)]
+    summaries = [turn for turn in known if is_summary(turn)]
+    if not summaries and known:
+        summaries = [turn for turn in paths.up(known[-1]) if is_summary(turn) and is_up_to(turn.time, last)][::-1]
     found = [_compaction(paths, turn) for turn in summaries]
     followed = {turn.id for each in found for turn in each.summary[:-1]}
     separate = [each for each in found if each.summary[-1].id not in followed]

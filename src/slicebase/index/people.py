@@ -48,8 +48,9 @@ def _labels_of(
         yield from longer
     says = _having(connection, [f"{introduction} {name.text}" for introduction in _INTRODUCED], existing)
     yield from {label for (label,) in connection.execute(_LABELS, (json.dumps(says),))}.intersection(labels)
-    phrases = {word: f"{name.text} {word}" for word in words[:_MOST_LABELS]}
-    if _having(connection, phrases.values(), existing):
+    # A call by name stands behind any word ("in Paris, Melanie"): a short form has its first letters in the long one.
+    phrases = {word: f"{name.text} {word}" for word in words[:_MOST_LABELS] if name.text[:2] in word}
+    if phrases and _having(connection, phrases.values(), existing):
         said = {word for word, phrase in phrases.items() if _having(connection, [phrase], existing)}
         yield from (label for label in labels if not said.isdisjoint(label.split()))
 

@@ -4,7 +4,7 @@ from slicebase.context.assemble import Candidate, Context
 from slicebase.context.lost import LOST_RULES
 from slicebase.context.manifest import Manifest
 from slicebase.context.render import heading
-from slicebase.core.times import from_text, to_text
+from slicebase.core.times import milliseconds, to_text
 from slicebase.errors import SlicebaseError
 from slicebase.verbs.contexts import Request, context_for
 from slicebase.verbs.graph import Graph
@@ -34,7 +34,7 @@ def _question_again(parts: Parts, before: Manifest, *, record: bool) -> Context:
     policy = Graph(parts).policy(before.policy_params_hash or "focused")
     budget = before.budget
     last = before.filters.get("last")
-    moment = parts.surroundings.now() if last is None else from_text(last)
+    moment = parts.surroundings.now() if last is None else milliseconds(last)
     request = Request(before.question, budget.tokens, budget.turns, moment, policy, last is not None)
     return built(parts, lambda: context_for(parts, request, _snapshot_again(parts, before, request)), record=record)
 

@@ -104,8 +104,8 @@ def lost(parts: Parts, session: str | None = None, *, prompt: str | None = None)
     return Losses(name, judged.losses, judged.items, wanted)
 
 
-def _session(parts: Parts, session: str | None) -> str | None:
-    return session if session is not None else next(iter(compacted_sessions(parts.truth)), None)
+def _session(parts: Parts, session: str | None, last: int | None = None) -> str | None:
+    return session if session is not None else next(iter(compacted_sessions(parts.truth, last)), None)
 
 
 def was_compacted(parts: Parts, session: str | None) -> bool:
@@ -160,17 +160,20 @@ def lost_context(
 
     With `prompt`, what the prompt asks for comes first.
     """
-    moment = parts.surroundings.now() if as_of is None else milliseconds(as_of)
+    last = None if as_of is None else milliseconds(as_of)
+    moment = parts.surroundings.now() if last is None else last
     asked = parts.surroundings.redaction.text(_checked(prompt)) if prompt is not None else None  # the manifest keeps it
 
     def build() -> Context:
-        name = _session(parts, session)
+        name = _session(parts, session, last)
         if name is None:
-            raise SlicebaseError("no-session", "no stored session was compacted", hint="`lost` returns an empty result")
-        found, filters = compactions(parts.truth, name), dict[str, Any]()
-        if as_of is not None:
-            found, filters["undated"] = _until(moment, found)
-            filters["last"] = to_text(moment)
+            when = "" if last is None else f" up to {to_text(last)}"
+            hint = "`lost` returns an empty result"
+            raise SlicebaseError("no-session", f"no stored session was compacted{when}", hint=hint)
+        found, filters = compactions(parts.truth, name, last), dict[str, Any]()
+        if last is not None:
+            found, filters["undated"] = _until(last, found)
+            filters["last"] = to_text(last)
         judged = judge(found.compactions, found.since)
         return render_lost(
             parts.truth, parts.turn_index, name, found.compactions, judged, tokens, moment, asked, filters
@@ -180,17 +183,11 @@ def lost_context(
 
 
 def _until(last: int, found: CompactedSession) -> tuple[CompactedSession, int]:
-    """Returns the compactions up to a time without turns that are later or undated, and how many are undated."""
-    following = [*(each.before for each in found.compactions[1:]), found.since]
-    known = [
-        (each, after)
-        for each, after in zip(found.compactions, following[: len(found.compactions)], strict=True)
-        if is_up_to(each.summary[-1].time, last)
-    ]
-    removed = [CompactedTurns(tuple(_dated(last, each.before)), each.summary) for each, _ in known]
-    turns = {turn.id: turn for each, after in known for turn in (*each.before, *after)}
+    """Returns compactions without turns that are later or undated, and how many are undated."""
+    turns = {turn.id: turn for each in (*(each.before for each in found.compactions), found.since) for turn in each}
     undated = sum(0 <= turn.time <= LAST_UNDATED for turn in turns.values())
-    return CompactedSession(removed, _dated(last, known[-1][1]) if known else []), undated
+    removed = [CompactedTurns(tuple(_dated(last, each.before)), each.summary) for each in found.compactions]
+    return CompactedSession(removed, _dated(last, found.since)), undated
 
 
 def _dated(last: int, turns: Iterable[Turn]) -> list[Turn]:
@@ -232,7 +229,8 @@ def render_lost(
         question += f", for: {shorten(prompt, _HEADING, placeholder=' …')}"
     check_tokens(tokens, heading(question, to_text(as_of)))
     if prompt and removed:
-        wanted = _for_prompt(truth, index, prompt, as_of, removed, judged)
+        last = as_of if filters and "last" in filters else None
+        wanted = _for_prompt(truth, index, prompt, as_of, removed, judged, last)
     else:
         wanted = in_order(judged.items[: max(_MOST, tokens // _LEAST_TOKENS)])
     looked_at = _last_looked_at(removed[-1]) if removed else []
@@ -274,11 +272,17 @@ def _last_looked_at(removed: CompactedTurns) -> list[LostPassage]:
 
 
 def _for_prompt(
-    truth: Truth, index: TurnIndex, prompt: str, now: int, removed: Sequence[CompactedTurns], judged: JudgedCompactions
+    truth: Truth,
+    index: TurnIndex,
+    prompt: str,
+    now: int,
+    removed: Sequence[CompactedTurns],
+    judged: JudgedCompactions,
+    last: int | None = None,
 ) -> list[LostPassage]:
     turns = {turn.id: turn for each in removed for turn in each.before}
     sessions = sorted({turn.session for turn in turns.values()})
-    wanted = TurnFilters(sessions=sessions)
+    wanted = TurnFilters(sessions=sessions, as_of=last)
 
     def asked() -> AskedTurns:
         question = analyse(prompt, index.words(prompt), now)

@@ -14,7 +14,7 @@ import apsw
 from slicebase.context.manifest import Manifest, manifest_id, read_manifest, replayed
 from slicebase.core.hashing import digest, raw_digest
 from slicebase.core.ids import uuid_bytes
-from slicebase.core.times import from_text
+from slicebase.core.times import milliseconds
 from slicebase.errors import Exit, SlicebaseError
 from slicebase.graph.policy import policy_from_bytes
 from slicebase.graph.record import AnnotationRecord, read_annotations, read_link, read_session_record, read_turn
@@ -336,7 +336,7 @@ class _Verification:
                 continue
             try:
                 policy = self._truth.policies.find(manifest.policy_params_hash or "")
-                as_of = None if last is None else from_text(last)
+                as_of = None if last is None else milliseconds(last)
                 found = self._truth.sessions.slice_around(pinned.anchor_turn_id, policy, as_of)
             except SlicebaseError as error:
                 self._report("UNVERIFIABLE", "slice", place, pinned.export_hash, error.message)
