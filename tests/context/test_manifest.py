@@ -1,5 +1,6 @@
 """Manifests: the text that they pin, byte for byte, its replay, and what differs between two contexts."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,7 @@ from slicebase.context.manifest import (
     replayed,
 )
 from slicebase.context.render import heading, one_line
+from slicebase.core.hashing import digest
 from slicebase.core.refs import as_words
 from slicebase.errors import Exit, SlicebaseError
 from slicebase.runs.records import Span
@@ -53,6 +55,12 @@ def test_a_context_is_a_heading_and_groups_of_fenced_pieces_with_labels() -> Non
 def test_a_manifest_has_the_same_id_when_it_is_read_again() -> None:
     manifest = built(candidate("a", "one")).manifest
     assert read_manifest(manifest_bytes(manifest)) == manifest
+
+
+def test_the_text_of_a_turn_is_pinned_by_so_many_digits_that_no_other_text_has_them() -> None:
+    """Two texts with the same 16 digits can be found in minutes; then one would be rendered as the other."""
+    manifest = read_manifest(manifest_bytes(built(candidate(TURN, "one")).manifest))
+    assert [piece.text_hash for piece in manifest.pieces] == [digest(b"one")[: len("sha256:") + 42]]
     assert read_manifest(manifest_bytes(manifest)).id == manifest.manifest_id
     assert replace(manifest, question="other").id != manifest.id
 
@@ -67,7 +75,7 @@ pinned = st.builds(
     label=st.lists(words, max_size=4).map(" · ".join),
     span=st.builds(Span, start=st.integers(0, 9), end=st.integers(9, 20)),
     length=st.integers(9, 20),
-    text_hash=st.sampled_from(["sha256:" + "0" * 32, "sha256:" + "0" * 64]),
+    text_hash=st.sampled_from([digest(b"")[:49], digest(b"")]),
     score=st.integers(-9, 9),
 )
 
@@ -83,7 +91,7 @@ def test_a_recorded_context_takes_few_bytes_for_each_piece_and_none_for_each_can
     offered = [candidate("a", "one")._replace(ref=f"turn:{name(at)}", score=12_345_678) for at in range(256)]
     found = built(*offered, budget=Budget(600))
     assert found.manifest.considered == 256
-    assert len(manifest_bytes(found.manifest)) < 900 + 90 * len(found.pieces)
+    assert len(manifest_bytes(found.manifest)) < 900 + 105 * len(found.pieces)
 
 
 def test_what_was_left_out_is_pinned_by_numbers_the_best_few_and_a_digest() -> None:
@@ -102,6 +110,14 @@ def test_what_was_left_out_is_pinned_by_numbers_the_best_few_and_a_digest() -> N
 def test_what_is_no_manifest_is_an_error(record: bytes) -> None:
     with pytest.raises(SlicebaseError) as caught:
         read_manifest(record)
+    assert caught.value.code == "broken-record"
+
+
+def test_a_manifest_with_a_digest_that_is_none_is_an_error() -> None:
+    stored = json.loads(manifest_bytes(built(candidate(TURN, "one")).manifest))
+    stored["pieces"][0][2][0][1] = "A"
+    with pytest.raises(SlicebaseError) as caught:
+        read_manifest(json.dumps(stored).encode())
     assert caught.value.code == "broken-record"
 
 
