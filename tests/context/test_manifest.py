@@ -158,18 +158,26 @@ def test_another_text_is_broken_and_another_renderer_cannot_be_verified(context:
 
 
 def test_differences_are_removed_pieces_with_their_reason_then_added_and_changed_ones() -> None:
-    before = built(candidate("a", "one"), candidate("b", "two"), candidate("c", "three"), candidate("d", "four"))
+    before = built(candidate("a", "one"), candidate("b", "two"), candidate("c", "three"), candidate("d", "four"), candidate("f", ""))
     after = built(candidate("d", "four!", score=2), candidate("e", "five"), candidate("c", "three"))
-    left = [LeftOut("turn:x", "turns", 1), LeftOut("turn:b", "tokens", 1)]
+    left = [LeftOut("turn:x", "turns", 1), LeftOut("turn:b", "tokens", 1), LeftOut("turn:f", "score", 1)]
     expected = [
         PieceChange("removed", "turn:a", "no longer found"),
         PieceChange("removed", "turn:b", "no room in tokens"),
+        PieceChange("removed", "turn:f", "its score is too low"),
         PieceChange("changed", "turn:d", "text, span, score"),
         PieceChange("added", "turn:e", ""),
     ]
     assert differences(before.manifest, after.manifest, left) == expected
     assert differences(before.manifest, replace(after.manifest, left_out=left_out(left))) == expected
     assert differences(before.manifest, before.manifest) == []
+
+
+def test_pieces_of_one_turn_are_compared_each_with_itself() -> None:
+    first, second = (candidate("a", "one two")._replace(passage=Span(start=at, end=at + 3)) for at in (0, 4))
+    before, after = built(first, second).manifest, built(first).manifest
+    assert differences(before, after) == [PieceChange("removed", "turn:a", "no longer found")]
+    assert differences(after, before) == [PieceChange("added", "turn:a", "")]
 
 
 def test_of_a_piece_that_may_be_among_those_that_were_left_out_no_more_is_said() -> None:

@@ -8,6 +8,7 @@ piece.
 """
 
 from base64 import b64decode, b64encode
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any, Final, Literal, NamedTuple
@@ -68,11 +69,16 @@ def pinned_hash(corpus: str, text: str) -> str:
 
 
 class LeftOut(Struct, frozen=True, array_like=True):
-    """A candidate that is not in the context, and the budget that it did not fit into."""
+    """A candidate that is not in the context, and the budget that it did not fit into, or "score"."""
 
     ref: str
     reason: str
     score: int
+
+    @property
+    def why(self) -> str:
+        """The reason in words."""
+        return "its score is too low" if self.reason == "score" else f"no room in {self.reason}"
 
 
 class Scores(Struct, frozen=True, array_like=True):
@@ -334,23 +340,30 @@ class PieceChange(NamedTuple):
 def differences(before: Manifest, after: Manifest, left: Sequence[LeftOut] | None = None) -> list[PieceChange]:
     """Returns the removed pieces, then the added and changed ones in their order in the new context.
 
+    Of a turn with several pieces, those that begin at the same place are compared.
     `left` is everything that the new context left out, if that is known: its manifest keeps the best few.
     """
-    old = {piece.ref: piece for piece in before.pieces}
-    new = {piece.ref: piece for piece in after.pieces}
-    reasons = {each.ref: f"no room in {each.reason}" for each in (after.left_out.best if left is None else left)}
+    counts = Counter(piece.ref for piece in before.pieces) | Counter(piece.ref for piece in after.pieces)
+    old, new = (
+        {(piece.ref, piece.span.start if counts[piece.ref] > 1 else 0): piece for piece in each.pieces}
+        for each in (before, after)
+    )
+    reasons = {each.ref: each.why for each in (after.left_out.best if left is None else left)}
     is_known = left is not None or after.left_out.is_listed
     otherwise = "no longer found" if is_known else "no room, or no longer found"
-    gone = [PieceChange("removed", ref, reasons.get(ref, otherwise)) for ref in old if ref not in new]
+    gone = [PieceChange("removed", ref, reasons.get(ref, otherwise)) for ref, start in old if (ref, start) not in new]
     return gone + list(_in_after(old, new))
 
 
-def _in_after(old: dict[str, PinnedPiece], new: dict[str, PinnedPiece]) -> Iterator[PieceChange]:
-    for ref, piece in new.items():
-        if ref not in old:
-            yield PieceChange("added", ref, "")
-        elif what := [field for field in ("text_hash", "span", "label", "score") if _differs(field, piece, old[ref])]:
-            yield PieceChange("changed", ref, ", ".join(field.removesuffix("_hash") for field in what))
+_ByPlace = dict[tuple[str, int], PinnedPiece]
+
+
+def _in_after(old: _ByPlace, new: _ByPlace) -> Iterator[PieceChange]:
+    for place, piece in new.items():
+        if place not in old:
+            yield PieceChange("added", piece.ref, "")
+        elif what := [field for field in ("text_hash", "span", "label", "score") if _differs(field, piece, old[place])]:
+            yield PieceChange("changed", piece.ref, ", ".join(field.removesuffix("_hash") for field in what))
 
 
 def _differs(field: str, one: PinnedPiece, other: PinnedPiece) -> bool:
