@@ -158,7 +158,13 @@ def test_another_text_is_broken_and_another_renderer_cannot_be_verified(context:
 
 
 def test_differences_are_removed_pieces_with_their_reason_then_added_and_changed_ones() -> None:
-    before = built(candidate("a", "one"), candidate("b", "two"), candidate("c", "three"), candidate("d", "four"), candidate("f", ""))
+    before = built(
+        candidate("a", "one"),
+        candidate("b", "two"),
+        candidate("c", "three"),
+        candidate("d", "four"),
+        candidate("f", ""),
+    )
     after = built(candidate("d", "four!", score=2), candidate("e", "five"), candidate("c", "three"))
     left = [LeftOut("turn:x", "turns", 1), LeftOut("turn:b", "tokens", 1), LeftOut("turn:f", "score", 1)]
     expected = [
