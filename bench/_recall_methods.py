@@ -19,6 +19,7 @@ from slicebase.context.ranking import CONSIDERED, RANKER
 from slicebase.core.times import from_text
 from slicebase.index.turns import TurnIndex
 from slicebase.verbs.graph import ranked_turns
+from slicebase.workspace.settings import set_setting
 
 Ranker = Callable[[str], list[str]]  # the turns for a question, best first
 _READ = 20_000  # characters
@@ -101,6 +102,12 @@ def ours(history: History) -> Ranker:
     return lambda question: [each.turn for each in ranked_turns(truth, index, read(question).words, CONSIDERED, now)]
 
 
+def ours_with_vectors(history: History) -> Ranker:
+    """Ranks as ours does with word vectors. It stays switched on in the workspace, so it comes last."""
+    set_setting(history.memory.workspace, "context.semantic", True)
+    return ours(history)
+
+
 def _best(turns: list[str], scores: Iterable[float]) -> list[str]:
     """Returns the best turns with a score above 0; equal ones, as far as floating point can tell, by id."""
     scored = [(-round(float(score), 6), turn) for turn, score in zip(turns, scores, strict=True) if score > 0]
@@ -116,7 +123,9 @@ _METHODS: dict[str, tuple[Method, tuple[str, ...]]] = {
     "static vectors": (vectors, ("wordllama",)),
     "BM25 and static vectors": (fusion, ("bm25s", "wordllama")),
     RANKER: (ours, ()),
+    f"{RANKER} with vectors": (ours_with_vectors, ("wordllama",)),
 }
+OURS = frozenset({ours, ours_with_vectors})
 
 
 def methods() -> dict[str, Method]:

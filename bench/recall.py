@@ -20,13 +20,13 @@ from functools import lru_cache
 from statistics import fmean
 from typing import NamedTuple
 
-from bench._recall_methods import Method, Ranker, absent, methods, ours
+from bench._recall_methods import OURS, Method, Ranker, absent, methods
 from bench._recall_sets import HALVES, SETS, Asked, Half, History
 from slicebase.context.assemble import Candidate, Context, assemble
 from slicebase.context.manifest import Budget
 from slicebase.context.query import read
 from slicebase.context.question import analyse
-from slicebase.context.ranking import RANKER, Ranked
+from slicebase.context.ranking import Ranked
 from slicebase.core.hashing import digest_of, tokens
 from slicebase.verbs.contexts import turn_candidate
 
@@ -63,9 +63,9 @@ def run(options: Sequence[str] = ()) -> None:
     parser.add_argument("--set", action="append", choices=SETS, help="only this set; may be given again")
     parser.add_argument("--half", choices=HALVES, help="only the half to tune on, or to report (default: both)")
     parser.add_argument("--fast", action="store_true", help="only rankings, no contexts")
-    parser.add_argument("--ours", action="store_true", help="only our ranker, no other method")
+    parser.add_argument("--ours", action="store_true", help="only our ranker, without and with vectors")
     chosen = parser.parse_args(options)
-    compared = {RANKER: ours} if chosen.ours else methods()
+    compared = {name: make for name, make in methods().items() if not chosen.ours or make in OURS}
     for package in [] if chosen.ours else absent():
         print(f"recall: methods that need {package} are left out; it is of the extra `bench`, and not installed")
     rankings = {}
@@ -90,7 +90,7 @@ def measure(
     found: dict[str, list[Answer]] = {}
     for history in histories:
         for name, make in compared.items():
-            build = _real if make is ours else _assembled
+            build = _real if make in OURS else _assembled
             found.setdefault(name, []).extend(_answers(history, make(history), build, budgets))
     return found
 

@@ -165,7 +165,15 @@ def test_a_later_prompt_that_names_it_and_does_not_forbid_it_ends_a_constraint()
     assert broken(PUSH, prompt("Fix the tests."), bash("git push")) == [("c1", 1, 3)]
 
 
-@pytest.mark.parametrize("command", ["git push", "make && sudo git -C /repo push origin main", "git push -f | tee log"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "git push",
+        "make && sudo git -C /repo push origin main",
+        "git push -f | tee log",
+        "sudo sh -c 'make && git push'",
+    ],
+)
 def test_an_action_that_runs_the_named_command_is_counted(command: str) -> None:
     assert broken(PUSH, bash(command)) == [("c1", 1, 2)]
     assert broken(PUSH, EventDraft(type="ACT_DONE", step=1, payload={"text": command})) == [("c1", 1, 2)]

@@ -61,6 +61,16 @@ def sh(command: str) -> tuple[str, Any]:
         (sh("pip install shop"), sh("pip install -U shop==2 other")),
         (sh("kubectl apply -f k/a.yaml"), sh("kubectl apply -f k/")),
         (sh("git push"), sh("git push -u origin fix")),
+        (sh("bash -c 'cd a && pytest tests/test_a.py'"), sh("pytest tests/test_a.py")),
+        (sh("pip install shop"), sh("sudo pip3 install shop")),
+        (sh("docker run -p 80:80 shop"), sh("docker run -p 81:80 shop")),
+        (sh("docker pull node:18"), sh("docker pull node:20")),
+        (sh("docker compose up -d web"), sh("docker compose up -d")),
+        (sh("pytest"), sh("pytest -n auto")),
+        (sh("python -m unittest tests.test_a"), sh("python -m unittest discover")),
+        (sh("python manage.py test app"), sh("python manage.py test")),
+        (sh("npm run build && npm test"), sh("npm test")),
+        (sh("curl -f http://h/a"), sh("curl -sf 'http://h/a' | jq .")),
     ],
 )
 def test_the_success_of_the_same_intention_makes_a_failure_good(failing: Any, succeeding: Any) -> None:
@@ -101,10 +111,24 @@ def test_the_success_of_the_same_intention_makes_a_failure_good(failing: Any, su
         (sh("kubectl apply -f a.yaml"), sh("kubectl apply -f b.yaml")),
         (sh("docker compose up"), sh("docker compose down")),
         (sh("cargo test -p x"), sh("cargo test -p y")),
+        (sh("kubectl logs pod-a"), sh("kubectl logs pod-b")),
+        (sh("docker compose up -d web"), sh("docker compose up -d db")),
+        (sh("systemctl restart web"), sh("systemctl restart db")),
+        (sh("pytest unit"), sh("pytest integration")),
+        (sh("pytest unit"), sh("for f in a b; do pytest $f; done")),
+        (sh("npm test && npm run lint"), sh("npm test")),
+        (sh("npm test && git push"), sh("npm test")),
+        (sh("curl -f http://h/a"), sh("curl -f http://h/b")),
+        (sh("curl -X POST http://h/a"), sh("curl http://h/a")),
     ],
 )
 def test_the_success_of_something_else_does_not(failing: Any, succeeding: Any) -> None:
     assert not made_good((*failing, "error: it does not work"), succeeding)
+
+
+def test_of_commands_in_one_call_the_tests_have_to_succeed_if_the_output_says_that_they_failed() -> None:
+    assert made_good((*sh("npm run lint && npm test"), "3 failed, 2 passed"), sh("npm test"))
+    assert not made_good((*sh("npm run lint && npm test"), "3 problems (3 errors)"), sh("npm test"))
 
 
 @pytest.mark.parametrize(

@@ -329,3 +329,22 @@ def test_what_an_agent_needs_to_continue_goes_with_its_turn(tmp_path: Path, turn
         assert left_of(tmp_path, word)
         memory.purge(f"turn:{name(turn)}")
         assert left_of(tmp_path, word) == []
+
+
+@pytest.mark.parametrize("what", ["session:s#agent-1", f"turn:{name(5)}"])
+def test_a_file_that_a_subagent_wrote_goes_with_it(tmp_path: Path, what: str) -> None:
+    """Also from the run of the session that started the agent, and where a later command names the end of the path."""
+    start = Part("tool_call", name="Task", arguments={"prompt": "Work."}, call_id="1")
+    remove = Part("tool_call", name="Bash", arguments={"command": "rm b.py"}, call_id="2")
+    write = Part("tool_call", name="Write", arguments={"file_path": "/w/heron-22/b.py", "content": "x"}, call_id="3")
+    said: list[Said] = [("user", (text("Go on."),)), ("assistant", (start,)), ("assistant", (text("So."), remove))]
+    agent = Turn(name(5), "s#agent-1", "assistant", (write,), 1, (Parent(name(1)),), "sha256:5")
+    with Slicebase.init(tmp_path) as memory:
+        turns = conversation(*said)
+        memory.truth.turns.add(Session("s", "test"), turns[:2], annotate)
+        memory.truth.turns.add(Session("s#agent-1", "test"), [agent], annotate)
+        spread(memory, turns)
+        assert left_of(tmp_path, "heron-22")
+        memory.purge(what)
+        assert left_of(tmp_path, "heron-22") == []
+        assert memory.verify().status == "VERIFIED"

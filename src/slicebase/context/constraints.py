@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Final, Literal, NamedTuple
 
-from slicebase.context.lost_shell import commands_run, files_written
+from slicebase.context.lost_shell import commands_run, files_written, script_in
 from slicebase.context.lost_tools import file_changes
 from slicebase.graph.turn import Part
 from slicebase.runs.event import Event
@@ -195,7 +195,7 @@ class _Done(NamedTuple):
 
 
 def _done_by(call: Call) -> _Done:
-    run = tuple(commands_run(call.command)) if call.command is not None and _is_shell(call) else ()
+    run = tuple(words for script in _scripts(call) for words in commands_run(script))
     written = list(_written(call))
     removed = tuple(_parts(path) for path, is_removed in written if is_removed)
     return _Done(tuple(_parts(path) for path, _ in written), removed, run)
@@ -230,13 +230,18 @@ def _written(call: Call) -> Iterator[tuple[str, bool]]:
     if isinstance(call.arguments, dict) and call.arguments.get("command") == "view":
         return
     yield from ((change.path, change.how == "removed") for change in file_changes(part))
-    if call.command is not None and _is_shell(call):
-        yield from files_written(call.command)
+    for script in _scripts(call):
+        yield from files_written(script)
 
 
-def _is_shell(call: Call) -> bool:
-    """Returns whether a call runs a command: by the name of its tool, or as the text of a step without a tool."""
-    return call.tool.lower() in _SHELL_NAMES
+def _scripts(call: Call) -> dict[str, None]:
+    """Returns the command of a call, and the script that it gives to a shell.
+
+    A call runs a command by the name of its tool, or as the text of a step without a tool.
+    """
+    if call.command is None or call.tool.lower() not in _SHELL_NAMES:
+        return {}
+    return dict.fromkeys((call.command, script_in(call.command)))
 
 
 _SHELL_NAMES: Final = frozenset(

@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 from slicebase.context.lost_items import placed_parts
 from slicebase.context.lost_shell import files_written, first_folder
 from slicebase.context.lost_tools import PATHS, READERS, argument, command_in, file_changes, tool_name
-from slicebase.graph.turn import Part, Turn
+from slicebase.graph.turn import Part, Turn, part_text
 
 _NEWEST: Final = 8  # turns in which an edit says what the work is about now
 _MOST_NAMES: Final = 5
@@ -24,7 +24,7 @@ class HandoverFile(NamedTuple):
     statement: str
     turn: str
     place: int
-    also: tuple[str, ...]  # turns of subagents
+    also: tuple[str, ...]  # other turns that the words are from
 
 
 class _FileState(NamedTuple):
@@ -34,6 +34,7 @@ class _FileState(NamedTuple):
     place: int
     names: tuple[str, ...] = ()  # in the lines that the last edit changed
     agents: tuple[str, ...] = ()  # turns of subagents
+    named: tuple[str, ...] = ()  # the turn that names the path
 
 
 def handover_files(turns: Sequence[Turn], agents: AgentTurns) -> Iterator[HandoverFile]:
@@ -42,8 +43,10 @@ def handover_files(turns: Sequence[Turn], agents: AgentTurns) -> Iterator[Handov
     for part, at in _calls(turns, agents):
         for path, how in [*_changes(part, files)]:
             if how != "read" or not at.agents:  # what a subagent reads is its own
-                state = at._replace(how=how, names=_changed_names(part))
-                files[path] = _after(files.pop(path, None), state)
+                before = files.pop(path, None)
+                # A command may name a known path by its end: the path is from another turn then.
+                named = before.named if before and path not in part_text(part) else at.agents or (at.turn,)
+                files[path] = _after(before, at._replace(how=how, names=_changed_names(part), named=named))
     newest = {turn.id for turn in turns[-_NEWEST:]}
     read = 0
     for path, state in reversed(files.items()):
@@ -53,7 +56,8 @@ def handover_files(turns: Sequence[Turn], agents: AgentTurns) -> Iterator[Handov
             last = f", last {', '.join(state.names)}" if state.names and state.turn in newest else ""
             by = ", last by a subagent" if state.agents else ""
             told = f"{path} ({state.how}{times}{last}{by})"
-            yield HandoverFile(path, state.how, told, state.turn, state.place, state.agents)
+            also = tuple(dict.fromkeys(each for each in (*state.agents, *state.named) if each != state.turn))
+            yield HandoverFile(path, state.how, told, state.turn, state.place, also)
 
 
 def _calls(turns: Sequence[Turn], agents: AgentTurns) -> Iterator[tuple[Part, _FileState]]:

@@ -1,8 +1,9 @@
 """What commands are for, and what they are applied to: by this, the success of one says something about another.
 
 Commands with one purpose are a family: the same program with the same subcommand, target or script. What a command of
-a family is applied to is known of those that build, check or install, or that are given files: the folders, files and
-packages that it names. A success with a folder is one with everything in it, not the other way round.
+a family is applied to is known of those that build, check or install, or that are given files or names of what they
+keep: the folders, files, packages, images and services that it names. A success with a folder is one with everything in
+it, not the other way round.
 """
 
 import re
@@ -31,16 +32,20 @@ _INSTALLERS: Final = name_set(
     "pip pip3 pipx uv npm pnpm yarn bun brew apt apt-get dnf yum apk gem conda mamba poetry cargo go composer"
 )
 _INSTALLS: Final = name_set("install add i get require remove uninstall upgrade update")
-_TAKE_FILES: Final = name_set("kubectl helm docker docker-compose podman")
+_FETCHERS: Final = name_set("curl wget http https xh")
+_METHOD: Final = re.compile(r"(?!GET)[A-Z]{3,7}")
+# Programs that are given names of things that they keep, or files.
+_KEEPERS: Final = name_set("kubectl helm docker docker-compose podman systemctl service")
 # Options that name what a command is applied to, and options without a value. What follows any other is not known.
 _TARGET_OPTIONS: Final = name_set(
     "-p --package --project -f --file --filename --filter -w --workspace -pl --manifest-path -r --requirement -e "
     "--editable -n --namespace"
 )
+_OPTIONS_OF_KEEPERS: Final = name_set("-f --file --filename -n --namespace")
 _FLAGS: Final = name_set(
     "-v -vv -q -x -y -U -u -D -g -S -s -k -a -l -race --verbose --quiet --upgrade --yes --save-dev --dev --user "
     "--no-cache-dir --release --fix --check --write --strict --force --locked --offline --all --noEmit --all-targets "
-    "--all-features --frozen-lockfile --cached --"
+    "--all-features --frozen-lockfile --cached -d --detach --build --rm -it --no-cache --"
 )
 
 
@@ -56,7 +61,9 @@ def command_aims(simple: str) -> tuple[tuple[str, ...], ...]:
 
 
 def _family(words: Sequence[str]) -> tuple[str, ...]:
-    program = re.sub(r"\Apython[\d.]+\Z", "python", base_name(words[0]))
+    program = re.sub(r"\A(python|pip)[\d.]+\Z", r"\1", base_name(words[0]))
+    if program in _FETCHERS and (addresses := [word.strip("'\"") for word in words if "://" in word]):
+        return program, *(word for word in words if _METHOD.fullmatch(word)), addresses[0]
     plain = [
         word
         for before, word in pairwise(words)
@@ -77,18 +84,22 @@ def _targets(family: tuple[str, ...], words: Sequence[str], what: str | None) ->
     program, *subcommands = family
     installs = program in _INSTALLERS and not _INSTALLS.isdisjoint(subcommands)
     builds = what in ("build", "check") and program not in MANY_TARGETS
-    if not (installs or builds or program in _TAKE_FILES):
+    keeps = program in _KEEPERS
+    if not (installs or builds or keeps):
         return []
     found, is_known = list[str](), True
     for option, word in _given(words[1:], {*subcommands, "run", "x", "r"}):
-        if option in _TARGET_OPTIONS or (not option and program not in _TAKE_FILES):
+        if not option or option in (_OPTIONS_OF_KEEPERS if keeps else _TARGET_OPTIONS):
             found.append(_PACKAGE.split(word)[0] if installs else path_of(word))
-        elif option:
+        else:
             is_known = False
+    if keeps:
+        found = [_TAG.sub("", name) for name in found if name]
     return found or ([ALL_OF_IT] if builds and is_known and program not in _IN_FOLDER else [])
 
 
 _PACKAGE: Final = re.compile(r"(?<=[^=<>~!@\[])[=<>~!@\[]")  # a name ends before its version and its extras
+_TAG: Final = re.compile(r":[\w.-]+\Z")  # the version of an image
 _IN_FOLDER: Final = name_set("go docker")  # these build in the folder that they are called in
 
 
@@ -130,7 +141,11 @@ def language_of(simple: str) -> str:
 
 
 _NAMED_TESTS: Final = re.compile(r"\s-(?:run|k|t|-filter|-grep|-testNamePattern)[ =]('[^']*'|\"[^\"]*\"|\S+)")
-_ALL_TESTS: Final = re.compile(r"run|x|r|t|tests?(?:[:_-](?:ci|all))?|check|nextest|\w+=.*")  # words of a runner
+_ALL_TESTS: Final = re.compile(
+    r"run|x|r|t|tests?(?:[:_-](?:ci|all))?|check|nextest|discover|spec|manage\.py|\d+|\w+=.*"
+)  # they name no test
+
+_PATH: Final = re.compile(r"[/.$]|::")
 
 
 def targets_of_tests(simple: str) -> tuple[str, ...]:
@@ -139,9 +154,10 @@ def targets_of_tests(simple: str) -> tuple[str, ...]:
     Of a target such as `test:unit`, it is the target; of `cargo test parser`, what follows.
     """
     words = command_words(_NAMED_TESTS.sub(" ", simple))
-    plain = [word.strip("'\"") for word in words[1:] if not word.startswith("-")]
-    paths = [path_of(word) for word in plain if re.search(r"[/.]|::", word)]
-    if not paths and words and base_name(words[0]) in RUNNERS:
-        paths = [" ".join(word for word in plain if not _ALL_TESTS.fullmatch(word))]
+    given = [(option, word) for option, word in _given(words[1:], set()) if not _ALL_TESTS.fullmatch(word)]
+    runs_targets = bool(words) and base_name(words[0]) in RUNNERS
+    paths = [path_of(word) for option, word in given if _PATH.search(word) or not (option or runs_targets)]
+    if not paths and runs_targets:
+        paths = [" ".join(word for _, word in given)]
     named = [match[1].strip("'\"^$") for match in _NAMED_TESTS.finditer(simple)]
     return tuple(f"{path}::{name}" for path in paths or [""] for name in named) if named else tuple(paths or [""])

@@ -40,6 +40,22 @@ def first_folder(script: str) -> str:
     return "" if folder.startswith("..") else folder.removeprefix("./")
 
 
+# `bash -c "…"` as a whole, also after `sudo` or `timeout`. Without a way back: the time is linear.
+_SHELL_IN_SHELL: Final = re.compile(
+    r"""(?:sudo\s+|timeout\s+\S+\s+)*+(?:/\S*/)?(?:bash|sh|zsh)\s+-[a-z]*c\s+(?P<mark>['"])"""
+    r"""(?P<script>(?:(?!(?P=mark))[^\\]|\\.)*+)(?P=mark)""",
+    re.DOTALL,
+)
+
+
+def script_in(command: str) -> str:
+    """Returns the script that a command gives to a shell; any other command as it is."""
+    inner = _SHELL_IN_SHELL.fullmatch(command)
+    if inner is None:
+        return command
+    return inner["script"].replace('\\"', '"') if inner["mark"] == '"' else inner["script"]
+
+
 class Pipeline(NamedTuple):
     """A pipeline of a script: the plain text of each of its commands, and its span in the script."""
 
@@ -151,6 +167,7 @@ _HEAD: Final = 300  # characters at the beginning, where a tool reports how a co
 _FAILED_TESTS: Final = re.compile(
     r"\b[1-9]\d* (?:failed|failures?|failing|errors?)\b|^(?:---\s)?FAIL(?:ED)?\b", re.MULTILINE
 )
+_NAMED_FAILURE: Final = re.compile(r"\b[1-9]\d* (?:failed|failing)\b|^(?:---\s)?FAIL(?:ED)?\b", re.MULTILINE)
 _RAISED: Final = re.compile(r"^(?:[\w.]*(?:Error|Exception)\b|FAILED |--- FAIL: ).*$", re.MULTILINE)
 _LOCATED: Final = re.compile(r"^[\w./-]+:\d+(?::\d+)?: .+$", re.MULTILINE)
 _FAILING: Final = re.compile(
@@ -171,6 +188,11 @@ def exit_code(output: str) -> int | None:
 def how_tests_ended(output: str) -> Ended:
     """Returns whether a test run failed, by its output."""
     return "failed" if _FAILED_TESTS.search(output) else "ok"
+
+
+def tests_fail(output: str) -> bool:
+    """Returns whether an output can only be that of tests which fail. A linter counts errors, too."""
+    return _NAMED_FAILURE.search(output) is not None
 
 
 _COMPLAINS: Final = re.compile(

@@ -9,6 +9,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from msgspec.structs import replace
 
+from slicebase.context.lost_shell import script_in
 from slicebase.graph.turn import Part, Turn
 
 READERS: Final = frozenset({"read", "read_file", "view", "view_image", "notebookread"})
@@ -76,7 +77,7 @@ def command_in(name: str | None, arguments: Any) -> str | None:
         given = (
             given[-1] if len(given) == 3 and given[1].startswith("-") and given[1].endswith("c") else " ".join(given)
         )
-    return given.replace("\\\n", "  ").strip() or None if isinstance(given, str) else None
+    return script_in(given.replace("\\\n", "  ").strip()) or None if isinstance(given, str) else None
 
 
 # Files that a call changes

@@ -3,7 +3,8 @@
 A failure is made good by a later success of the same intention: the same call; for a writing tool, a change of the same
 file by a tool or a command; for a test, the same test, its file, or a folder around it; for any other command, the same
 program with the same subcommand, target or script, not in another folder, and not for other files or packages
-(`lost_aims.py`). A run of all tests also makes good what they test and build, in the same language. A failure is no
+(`lost_aims.py`). A run of all tests also makes good what they test and build, in the same language. Of several commands
+in one call all have to succeed; where the output says that tests failed, it is the tests. A failure is no
 longer reported, too, if the same command fails again and its output does not say it any more. A command whose status a
 pipe or `|| true` hides, and that complains, has not succeeded.
 
@@ -26,6 +27,7 @@ from slicebase.context.lost_shell import (
     first_folder,
     how_tests_ended,
     simple_commands,
+    tests_fail,
 )
 from slicebase.context.lost_speech import INTERRUPTED, REFUSED, is_client_result, without_reminders
 from slicebase.context.lost_tools import (
@@ -44,7 +46,7 @@ from slicebase.graph.turn import Part, part_text
 _LONGEST: Final = 160  # characters of a call
 _LONGEST_LINE: Final = 300
 _HEAD: Final = 300  # characters of a result, in which a client says that the call was refused
-_MOST_FOLLOWED: Final = 500  # open failures of tests that one success is compared with
+_MOST_FOLLOWED: Final = 500  # open failures that one success is compared with, of each intention
 
 Intention = tuple[str, ...]
 CallEnd = Literal["ok", "failed", "refused", "nothing"]
@@ -57,7 +59,7 @@ class CallOutcome(NamedTuple):
     call: Intention
     needs: frozenset[Intention] = frozenset()
     writes: frozenset[Intention] = frozenset()  # files that a command writes or removes
-    classes: frozenset[str] = frozenset()  # test, build, check, call
+    tested: frozenset[Intention] = frozenset()  # those of the needs that a run of all tests succeeds with, too
     is_whole: bool = False  # it tests everything
     folder: str = ""  # that the command changes to first
     languages: frozenset[str] = frozenset()  # of what it tests, builds or checks
@@ -81,12 +83,14 @@ def outcome(call: Part | None, result: Part) -> CallOutcome:
     simple = tuple(each for each in simple_commands(command) if not LOOKING.match(each)) if command else ()
     classes = {one: what for one in simple if (what := class_of(one)) and what != "call"}
     tests = {one for one, what in classes.items() if what == "test"}
+    ended = _ended(name, command, simple, result, text, bool(tests))
+    tried = tests if ended == "failed" and tests and tests_fail(text) else simple
     found = CallOutcome(
-        _ended(name, command, simple, result, text, bool(tests)),
+        ended,
         ("call", name, canonical(call.arguments).decode()),
-        frozenset(_needs(call, simple, tests)),
+        frozenset([*_commands(tried, tests), *_changes(call)]),
         frozenset(("file", path) for path in _written(command or "")),
-        frozenset(classes.values()),
+        frozenset(_commands((one for one in tried if classes.get(one) in ("test", "build")), tests)),
         any("" in targets_of_tests(one) for one in tests),
         first_folder(command or ""),
         frozenset(language for one in classes if (language := language_of(one))),
@@ -111,12 +115,17 @@ def _ended(name: str, command: str | None, simple: tuple[str, ...], result: Part
 _HIDES_STATUS: Final = re.compile(r"[|;\n]")
 
 
-def _needs(call: Part, simple: Iterable[str], tests: set[str]) -> Iterator[Intention]:
+def _commands(simple: Iterable[str], tests: set[str]) -> Iterator[Intention]:
+    """Yields what commands are for."""
     for one in simple:
         if one in tests:
             yield from (("test", target) for target in targets_of_tests(one))
         else:
             yield from (("command", *aim) for aim in command_aims(one))
+
+
+def _changes(call: Part) -> Iterator[Intention]:
+    """Yields the files that a call changes, or what else it is for if it runs no command."""
     changes = file_changes(call)
     yield from (("file", change.path) for change in changes)
     if tool_name(call) in PLANNERS:
@@ -164,6 +173,9 @@ def normalised(text: str) -> str:
     return _VARIES.sub(lambda match: _INSTEAD[match.lastgroup or ""], text)
 
 
+_TESTED: Final[Intention] = ("tested",)  # the key of the failures of which a run of all tests says something
+
+
 class OpenFailures:
     """The failures that nothing has made good yet, by what would do so."""
 
@@ -185,21 +197,25 @@ class OpenFailures:
 
     def made_good(self, done: CallOutcome) -> list[str]:
         """Returns the names of the failures that a success makes good; they are no longer open."""
-        good = dict(self._by_need.get(done.call, {}))
+        left: dict[str, set[Intention]] = {}
         for need in done.needs | done.writes:
-            for name in list(self._by_need.get(_key(need), ()))[-_MOST_FOLLOWED:]:
-                failed, waiting = self._open[name]
-                if not _may_be_same(failed, done):
-                    continue
-                waiting -= {each for each in waiting if _covers(need, each)}
-                if not waiting:
-                    good[name] = None
-        if done.is_whole:
-            good |= {name: None for what in ("test", "build") for name in self._by_need.get(("all", what), ())}
-        good = {name: None for name in good if _may_be_same(self._open[name][0], done)}
+            for name, _ in self._followed(_key(need), done):
+                left[name] = self._open[name][1]
+                left[name] -= {each for each in left[name] if _covers(need, each)}
+        for name, failed in self._followed(_TESTED, done) if done.is_whole else ():
+            left[name] = self._open[name][1]
+            left[name] -= failed.tested
+        again = (name for name, _ in self._followed(done.call, done))
+        good = {*again, *(name for name, needs in left.items() if not needs)}
         names = sorted(good, key=list(self._open).index) if len(good) > 1 else list(good)
         self.remove(names)
         return names
+
+    def _followed(self, key: Intention, done: CallOutcome) -> Iterator[tuple[str, CallOutcome]]:
+        """Yields the failures with a key that a success may be about."""
+        for name in list(self._by_need.get(key, ()))[-_MOST_FOLLOWED:]:
+            if _may_be_same(self._open[name][0], done):
+                yield name, self._open[name][0]
 
     def remove(self, names: Iterable[str]) -> None:
         for name in names:
@@ -213,7 +229,7 @@ class OpenFailures:
             failed.call,
             _identity(failed),
             *map(_key, failed.needs),
-            *(("all", what) for what in failed.classes),
+            *([_TESTED] if failed.tested else []),
         }
 
 

@@ -199,7 +199,9 @@ class RunWriter:
             "gate-refused",
             f"snapshot {kept.record.sequence} of run:{tally.run_id} did not pass, and the run has stopped: "
             f"{compaction.diagnosis}",
-            hint=f"`tt run fork {tally.run_id}` continues from the last snapshot that passed",
+            hint=f"`tt run fork {tally.run_id}` continues from the last snapshot that passed"
+            if previous
+            else "no snapshot of it has passed: start another run",
         )
 
     def _input_reader(self, tally: RunTally, previous: StoredSnapshot | None) -> Callable[[], Inputs]:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Set
 from slicebase.core.refs import Ref, parse
 from slicebase.errors import SlicebaseError
 from slicebase.graph.record import read_session, session_bytes
+from slicebase.importers.subagents import base_of
 from slicebase.library.purge import Order, PurgeReport, Purging
 from slicebase.truth.erasure import Taken, TextKey
 from slicebase.truth.facts import without_texts
@@ -35,7 +36,7 @@ def _turn(truth: Truth, ref: Ref) -> Order:
     taken = Taken(
         {(owner, record.content_hash), *_quotes(truth, owner, same)},
         facts={(owner, each.content_hash) for each in truth.turns.records_of(record.session)},
-        linked=_with_forks(truth, set(_projected(truth, owner))),
+        linked=_with_forks(truth, _told_by(truth, record.session)),
         turns={f"turn:{turn}" for turn in same},
     )
     return Order(str(ref), taken, same, session=record.session)
@@ -53,7 +54,8 @@ def _session(truth: Truth, ref: Ref) -> Order:
         dict(_facts(truth, ref.name)),
         gone={text for run in runs for text in _texts_of_run(truth, run)},
         corpora={owner, *(f"run:{run}" for run in runs)},
-        linked=_with_forks(truth, set(runs)),
+        linked=_with_forks(truth, _told_by(truth, ref.name)),
+        turns={f"turn:{turn}" for turn in turns},
     )
     return Order(str(ref), taken, turns, runs, session=ref.name)
 
@@ -93,6 +95,11 @@ def _projected(truth: Truth, owner: str | None = None) -> Iterator[str]:
         terms = truth.runs.terms(tally.run_id)
         if terms is not None and terms.projected_from and owner in (None, terms.projected_from):
             yield tally.run_id
+
+
+def _told_by(truth: Truth, session: str) -> set[str]:
+    """Returns the runs that say what a session says: its own; of a subagent, also those of the session above."""
+    return {run for name in {session, base_of(session)} for run in _projected(truth, f"session:{name}")}
 
 
 def _with_forks(truth: Truth, runs: Set[str]) -> set[str]:
