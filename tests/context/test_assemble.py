@@ -51,6 +51,24 @@ def test_of_equal_places_the_first_is_shown() -> None:
     assert "pump here" in text[start:end]
 
 
+@pytest.mark.parametrize(
+    ("asked", "there"),
+    [
+        (Word("据库", "据库"), "我们的数据库每天备份"),
+        (Word("invoice", "invoic"), "call fetchInvoiceTotals"),
+        (Word("invoice", "invoic"), "call fetch_invoice_totals"),
+        (Word("db", "db"), "the name is main_db_url"),
+        (Word("koln", "koln"), "she lives in Köln"),
+        (Word("wide", "wide"), "the letters are ＷＩＤＥ"),
+    ],
+)
+def test_an_excerpt_has_the_words_that_the_index_finds(asked: Word, there: str) -> None:
+    """In scripts without spaces, in parts of names, with accents and in full width."""
+    text = f"{'x ' * 500}{there}{' y' * 500}"
+    start, end = excerpt(text, forms_of([asked]), 40)
+    assert there in text[start:end]
+
+
 def test_the_beginning_is_shown_if_it_has_half_as_many_words() -> None:
     text = f"The pump: {'x ' * 500}the pump and valve {'y ' * 500}the pump, valve and lever {'z ' * 500}"
     assert excerpt(text, forms_of(words("pump valve")), 40)[0] == 0

@@ -137,3 +137,14 @@ def test_passages_keep_every_character_but_spaces_in_order(text: str) -> None:
     parts = list(passages(text))
     assert all(0 < len(part) <= 500 for part in parts)
     assert "".join("".join(parts).split()) == "".join(text.split())
+
+
+@pytest.mark.parametrize("word", ["#", "0", "the"])
+def test_a_word_that_is_repeated_very_often_means_what_it_means_once(word: str) -> None:
+    vectors = word_vectors()
+    assert vectors is not None
+    alike = vectors.likeness(
+        " ".join([word] * 9000), vectors.of_passages([word, "The invoice of the plumber arrived."])
+    )
+    assert alike[0] > 0.95 * 256**2
+    assert alike[0] > alike[1]

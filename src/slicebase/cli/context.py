@@ -158,7 +158,7 @@ def _print_choice(base: "Slicebase", built: "Context") -> None:
         print_text(f"  {piece.score / 1e6:8.2f}  {short[piece.ref]}  {piece.tokens} tokens  ({parts})")
     print_text(f"left out {len(built.left_out)}")
     for left in left_out:
-        print_text(f"  {left.score / 1e6:8.2f}  {short[left.ref]}  no room in {left.reason}")
+        print_text(f"  {left.score / 1e6:8.2f}  {short[left.ref]}  {left.why}")
     if len(built.left_out) > _SHOWN:
         print_text(f"  … and {len(built.left_out) - _SHOWN} more: --json lists them")
 

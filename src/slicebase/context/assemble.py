@@ -20,7 +20,7 @@ from slicebase.context.manifest import (
     usually_shown,
 )
 from slicebase.context.render import RENDERER, Sheet, heading, one_line, render
-from slicebase.context.words import Word
+from slicebase.context.words import Word, folded, simplified, without_unspaced
 from slicebase.core.hashing import BYTES_PER_TOKEN, TOKENIZER, digest, tokens
 from slicebase.graph.policy import SlicePolicyV1
 from slicebase.runs.records import Span
@@ -30,13 +30,22 @@ from slicebase.runs.records import Span
 _BREAKS: Final = ("\n\n", "\n", " ")
 _LEAST_STEM: Final = 4  # letters: shorter ones begin too many other words
 _ALIKE: Final = 5  # letters that forms of one word begin with
+_BEGINNING: Final = r"(?:(?<![^\W_])|(?-i:(?<=[a-z0-9])(?=[A-Z])))"  # of a word, or of one in a name
+_END: Final = r"(?![^\W_])"
 
 
 def forms_of(words: Iterable[Word]) -> re.Pattern[str] | None:
-    """Returns a pattern for the words of a question in any form: what begins with the stem of one."""
-    forms = {form: r"\w*" if len(form) >= _LEAST_STEM else r"\b" for word in words for form in (word.text, word.stem)}
-    heads = "|".join(re.escape(form) + after for form, after in sorted(forms.items(), key=lambda each: -len(each[0])))
-    return re.compile(rf"\b(?:{heads})", re.IGNORECASE) if heads else None
+    """Returns a pattern for the words of a question in any form: what begins with the stem of one.
+
+    In scripts without spaces, words begin anywhere.
+    """
+    forms = sorted({form for word in words for form in (word.text, word.stem, *word.also) if form}, key=len)
+    spaced = [form for form in reversed(forms) if without_unspaced(form).strip()]
+    heads = "|".join(re.escape(form) + (_END if len(form) < _LEAST_STEM else "") for form in spaced)
+    patterns = [re.escape(form) for form in forms if form not in spaced]
+    if heads:
+        patterns.append(f"{_BEGINNING}(?:{heads})")
+    return re.compile("|".join(patterns), re.IGNORECASE) if patterns else None
 
 
 def excerpt(text: str, asked: re.Pattern[str] | None, limit: int) -> tuple[int, int]:
@@ -56,7 +65,8 @@ def excerpt(text: str, asked: re.Pattern[str] | None, limit: int) -> tuple[int, 
 
 
 def _densest_start(text: str, asked: re.Pattern[str], width: int) -> int:
-    hits = [(match.start(), match[0].casefold()[:_ALIKE]) for match in asked.finditer(text)]
+    as_indexed = text if text.isascii() else folded(simplified(text))
+    hits = [(match.start(), match[0].casefold()[:_ALIKE]) for match in asked.finditer(as_indexed)]
     most, middle, first = 0, 0, 0
     inside: Counter[str] = Counter()
     for position, word in hits:

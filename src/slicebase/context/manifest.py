@@ -7,6 +7,8 @@ The module also renders the pinned pieces of a manifest again to compare the byt
 piece.
 """
 
+from base64 import b64decode, b64encode
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any, Final, Literal, NamedTuple
@@ -25,7 +27,11 @@ from slicebase.runs.records import Span
 
 
 _SHA256: Final = "sha256:"
-_DIGITS: Final = 16  # of the digest of a turn's text: the turn's record has the complete digest of its content
+_SESSION: Final = "session:"
+# Of the digest of a turn's text, whose record has the complete digest of its content. Nobody can find two texts that
+# have these digits in common, of which one would be rendered as the other. In base64 they are shorter than a passage,
+# so that no purge takes them for text.
+_DIGITS: Final = 42
 
 
 class PinnedPiece(Struct, frozen=True):
@@ -59,15 +65,20 @@ class PinnedPiece(Struct, frozen=True):
 def pinned_hash(corpus: str, text: str) -> str:
     """Returns the digest that pins a text: short if it is that of a turn, else the one that it is stored by."""
     whole = digest(text.encode())
-    return whole[: len(_SHA256) + _DIGITS] if corpus.startswith("session:") else whole
+    return whole[: len(_SHA256) + _DIGITS] if corpus.startswith(_SESSION) else whole
 
 
 class LeftOut(Struct, frozen=True, array_like=True):
-    """A candidate that is not in the context, and the budget that it did not fit into."""
+    """A candidate that is not in the context, and the budget that it did not fit into, or "score"."""
 
     ref: str
     reason: str
     score: int
+
+    @property
+    def why(self) -> str:
+        """The reason in words."""
+        return "its score is too low" if self.reason == "score" else f"no room in {self.reason}"
 
 
 class Scores(Struct, frozen=True, array_like=True):
@@ -167,7 +178,7 @@ def manifest_id(record: bytes) -> str:
 
 class _StoredPiece(Struct, frozen=True, array_like=True):
     ref: str  # of a turn, its id; and after a space what is shown, if that is not the usual beginning of it
-    text_hash: str
+    text_hash: str  # of a turn in base64
     place: int | tuple[int, int, int]  # the length of a complete text; or start, end and length
     score: int
     shared: int  # how many parts of its label are those of the label before it
@@ -197,10 +208,11 @@ def read_manifest(record: bytes) -> Manifest:
     """Reads a manifest from its stored form."""
     try:
         stored = _READ.decode(record)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        pieces = tuple(_unpacked(stored.pieces))
+    except (ValueError, RecursionError) as error:  # those of msgspec are ValueErrors, too
         raise SlicebaseError("broken-record", f"the manifest {manifest_id(record)} cannot be read: {error}") from None
     fields = {name: getattr(stored, name) for name in Manifest.__struct_fields__}
-    return Manifest(**{**fields, "pieces": tuple(_unpacked(stored.pieces))})
+    return Manifest(**{**fields, "pieces": pieces})
 
 
 def _packed(pieces: Iterable[PinnedPiece]) -> Iterator[_StoredGroup]:
@@ -212,7 +224,7 @@ def _packed(pieces: Iterable[PinnedPiece]) -> Iterator[_StoredGroup]:
             stored.append(
                 _StoredPiece(
                     ref=_stored_ref(piece),
-                    text_hash=piece.text_hash.removeprefix(_SHA256),
+                    text_hash=_stored_hash(piece),
                     place=piece.length if piece.whole else (piece.span.start, piece.span.end, piece.length),
                     score=piece.score,
                     shared=(before if is_same else piece.label).count(PART_BREAK) - label.count(PART_BREAK) + is_same,
@@ -226,6 +238,7 @@ def _packed(pieces: Iterable[PinnedPiece]) -> Iterator[_StoredGroup]:
 def _unpacked(groups: Iterable[_StoredGroup]) -> Iterator[PinnedPiece]:
     before = ""
     for group in groups:
+        in_session = group.corpus.startswith(_SESSION)
         for stored in group.pieces:
             name, _, shown = stored.ref.partition(" ")
             ref = _TURN + name if is_uuid(name) else name
@@ -240,7 +253,7 @@ def _unpacked(groups: Iterable[_StoredGroup]) -> Iterator[PinnedPiece]:
                 label=before,
                 span=Span(start=start, end=end),
                 length=length,
-                text_hash=_SHA256 + stored.text_hash,
+                text_hash=_SHA256 + (b64decode(stored.text_hash).hex() if in_session else stored.text_hash),
                 score=stored.score,
             )
 
@@ -249,6 +262,11 @@ def _stored_ref(piece: PinnedPiece) -> str:
     name = piece.ref.removeprefix(_TURN)
     ref = name if is_uuid(name) else piece.ref
     return ref if piece.shown == usually_shown(piece.ref) else f"{ref} {piece.shown}"
+
+
+def _stored_hash(piece: PinnedPiece) -> str:
+    digits = piece.text_hash.removeprefix(_SHA256)
+    return b64encode(bytes.fromhex(digits)).decode() if piece.corpus.startswith(_SESSION) else digits
 
 
 def usually_shown(ref: str) -> str:
@@ -322,23 +340,30 @@ class PieceChange(NamedTuple):
 def differences(before: Manifest, after: Manifest, left: Sequence[LeftOut] | None = None) -> list[PieceChange]:
     """Returns the removed pieces, then the added and changed ones in their order in the new context.
 
+    Of a turn with several pieces, those that begin at the same place are compared.
     `left` is everything that the new context left out, if that is known: its manifest keeps the best few.
     """
-    old = {piece.ref: piece for piece in before.pieces}
-    new = {piece.ref: piece for piece in after.pieces}
-    reasons = {each.ref: f"no room in {each.reason}" for each in (after.left_out.best if left is None else left)}
+    counts = Counter(piece.ref for piece in before.pieces) | Counter(piece.ref for piece in after.pieces)
+    old, new = (
+        {(piece.ref, piece.span.start if counts[piece.ref] > 1 else 0): piece for piece in each.pieces}
+        for each in (before, after)
+    )
+    reasons = {each.ref: each.why for each in (after.left_out.best if left is None else left)}
     is_known = left is not None or after.left_out.is_listed
     otherwise = "no longer found" if is_known else "no room, or no longer found"
-    gone = [PieceChange("removed", ref, reasons.get(ref, otherwise)) for ref in old if ref not in new]
+    gone = [PieceChange("removed", ref, reasons.get(ref, otherwise)) for ref, start in old if (ref, start) not in new]
     return gone + list(_in_after(old, new))
 
 
-def _in_after(old: dict[str, PinnedPiece], new: dict[str, PinnedPiece]) -> Iterator[PieceChange]:
-    for ref, piece in new.items():
-        if ref not in old:
-            yield PieceChange("added", ref, "")
-        elif what := [field for field in ("text_hash", "span", "label", "score") if _differs(field, piece, old[ref])]:
-            yield PieceChange("changed", ref, ", ".join(field.removesuffix("_hash") for field in what))
+_ByPlace = dict[tuple[str, int], PinnedPiece]
+
+
+def _in_after(old: _ByPlace, new: _ByPlace) -> Iterator[PieceChange]:
+    for place, piece in new.items():
+        if place not in old:
+            yield PieceChange("added", piece.ref, "")
+        elif what := [field for field in ("text_hash", "span", "label", "score") if _differs(field, piece, old[place])]:
+            yield PieceChange("changed", piece.ref, ", ".join(field.removesuffix("_hash") for field in what))
 
 
 def _differs(field: str, one: PinnedPiece, other: PinnedPiece) -> bool:

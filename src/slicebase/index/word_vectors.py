@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from importlib.util import find_spec
 from itertools import islice
+from math import sqrt
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -90,7 +91,7 @@ class WordVectors:
         import numpy
 
         total = self._table[numbers].sum(axis=0, dtype="i8")
-        length = float(int((total * total).sum())) ** 0.5 or 1.0
+        length = sqrt(sum(each * each for each in total.tolist())) or 1.0  # of a long text, too large for 64 bits
         return bytes(numpy.clip(numpy.rint(total * (_LENGTH / length)), -_MOST, _MOST).astype("i1"))
 
 
