@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from slicebase.graph.select import FrontierTurn
 
 _NEARLY: Final = 0.85  # of the best score: beside the narrative of a run, what is worse is mostly not used
+# Characters: nobody says so much twice in the same words. A resumed session has copies of what the first one has.
+_SAID_ONCE: Final = 200
 NOT_NARROWED: Final = Narrowed(EVERY_TURN, EVERY_FILE)
 
 
@@ -249,7 +251,15 @@ def turn_candidate(record: TurnRecord, session: Session, text: str, found: Ranke
         order=(from_text(record.time), record.id),
         score=found.score,
         parts={name: value for name, value in found.parts.items() if value},
+        content=_content(record, text),
     )
+
+
+def _content(record: TurnRecord, text: str) -> str:
+    """Returns what copies of a turn have in common: what it says, and when if that is little."""
+    if len(text) >= _SAID_ONCE:
+        return record.content_hash
+    return f"{record.content_hash} {record.time}" if known_time(record.time) else ""
 
 
 def _when(time: str) -> tuple[str, ...]:
