@@ -34,9 +34,7 @@ class ClaudeCode(ClientProcess):
             resumed = ("--resume", self.session) if self.session else ()
             streams = ("--input-format", "stream-json", "--output-format", "stream-json", "--verbose")
             tools = f"Read,Write,Edit,Bash,Glob,Grep,mcp__{SERVER}"
-            self.start(
-                "-p", *streams, *resumed, "--mcp-config", str(self.home / "mcp.json"), "--allowedTools", tools
-            )
+            self.start("-p", *streams, *resumed, "--mcp-config", str(self.home / "mcp.json"), "--allowedTools", tools)
         self.send({"type": "user", "message": {"role": "user", "content": prompt}})
         compacted = False
         while (event := self.receive())["type"] != "result":
@@ -57,7 +55,7 @@ class Codex(ClientProcess):
     def configure(self) -> None:
         self._calls = 0
         self.environment |= {"SCRIPTED_KEY": "scripted"}
-        settings = {
+        settings: dict[str, dict[str, Any]] = {
             "": {
                 "model": "gpt-5",
                 "model_provider": "scripted",
@@ -174,7 +172,7 @@ class Gemini(ClientProcess):
         resumed = ("--resume", "latest") if self.session else ()
         self.start("-m", "gemini-2.5-pro", "--approval-mode", "yolo", "-o", "json", *resumed, "-p", prompt)
         self.end_input()
-        output = "".join(iter(self.line, None))  # type: ignore[arg-type]
+        output = "".join(iter(self.line, None))
         self.close()
         assert "{" in output, output
         answer = json.loads(output[output.index("{") :])
@@ -190,7 +188,9 @@ CLIENT_DRIVERS: Final = {driver.client: driver for driver in (ClaudeCode, Codex,
 
 
 @contextmanager
-def conversation(client: str, home: Path, workspace: Path, model: ScriptedModel, tools: Path) -> Iterator[ClientProcess]:
+def conversation(
+    client: str, home: Path, workspace: Path, model: ScriptedModel, tools: Path
+) -> Iterator[ClientProcess]:
     """Gives a client whose home and workspace are these folders. `tools` holds our program `tt`."""
     home.mkdir(exist_ok=True)
     talk = CLIENT_DRIVERS[client](home, workspace, model, tools)

@@ -65,7 +65,7 @@ class ScriptedModel:
     def answer(self, path: str, raw: bytes) -> Encoded:
         """Returns the answer to a POST, and remembers the request."""
         body = json.loads(raw or b"{}")
-        name = path.split("?")[0]
+        name = path.split("?", maxsplit=1)[0]
         protocol = protocol_of(name)
         kind = _kind(name, body, last_message(protocol, body))
         with self._lock:

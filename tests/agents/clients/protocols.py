@@ -105,8 +105,8 @@ def _responses(number: int, body: dict[str, Any], reply: Reply, tokens: int) -> 
         return Encoded("application/json", json.dumps(response).encode())
     events: list[dict[str, Any]] = [{"type": "response.created", "response": {"id": response["id"]}}]
     for index, item in enumerate(items):
-        for kind in ("added", "done"):
-            events.append({"type": f"response.output_item.{kind}", "output_index": index, "item": item})
+        about = {"output_index": index, "item": item}
+        events += [{"type": f"response.output_item.{kind}", **about} for kind in ("added", "done")]
     return _stream([*events, {"type": "response.completed", "response": response}])
 
 
@@ -146,7 +146,9 @@ def _completions(number: int, body: dict[str, Any], reply: Reply, tokens: int) -
     answer = {"id": f"chatcmpl-{number}", "created": 0, "model": body.get("model", "scripted"), "usage": usage}
     if not body.get("stream"):
         choice = {"index": 0, "message": said, "finish_reason": stop}
-        return Encoded("application/json", json.dumps({**answer, "object": "chat.completion", "choices": [choice]}).encode())
+        return Encoded(
+            "application/json", json.dumps({**answer, "object": "chat.completion", "choices": [choice]}).encode()
+        )
     chunks = [{"index": 0, "delta": said}, {"index": 0, "delta": {}, "finish_reason": stop}]
     events = [json.dumps({**answer, "object": "chat.completion.chunk", "choices": [chunk]}) for chunk in chunks]
     return Encoded("text/event-stream", "".join(f"data: {event}\n\n" for event in (*events, "[DONE]")).encode())
