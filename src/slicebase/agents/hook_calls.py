@@ -4,24 +4,11 @@
 here and nowhere else: what follows a call (`verbs/hook_events.py`) knows events, not clients.
 """
 
-from collections.abc import Mapping
-from enum import StrEnum
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
+from slicebase.agents.clients import CLAUDE_CODE, HookEvent, client_named
 from slicebase.errors import SlicebaseError
-
-CLAUDE_CODE: Final = "claude-code"
-
-
-class HookEvent(StrEnum):
-    """What happens in a session of a coding agent."""
-
-    START = "session start"
-    PROMPT = "prompt"
-    BEFORE_COMPACTION = "before compaction"
-    AFTER_COMPACTION = "after compaction"
-    END = "session end"
 
 
 class HookCall(NamedTuple):
@@ -36,21 +23,14 @@ class HookCall(NamedTuple):
     prompt: str | None = None
 
 
-_EVENTS: Final[Mapping[str, HookEvent]] = {
-    "SessionStart": HookEvent.START,
-    "UserPromptSubmit": HookEvent.PROMPT,
-    "PreCompact": HookEvent.BEFORE_COMPACTION,
-    "SessionEnd": HookEvent.END,
-}
-
-
 def hook_call(name: str, given: Any, client: str = CLAUDE_CODE) -> HookCall:
     """Reads the JSON that a client sends with an event of its own; raises `bad-request` if it is none."""
-    if name not in _EVENTS or not isinstance(given, dict) or not isinstance(given.get("session_id"), str):
+    events = client_named(client).events
+    if name not in events or not isinstance(given, dict) or not isinstance(given.get("session_id"), str):
         raise SlicebaseError("bad-request", f"stdin does not hold a call of the event {name}")
     path, prompt = given.get("transcript_path"), given.get("prompt")
     source = str(given.get("source") or given.get("trigger") or "")
-    event = _EVENTS[name]
+    event = events[name]
     return HookCall(
         client=client,
         name=name,

@@ -3,58 +3,84 @@
 import json
 import os
 import sys
-from typing import Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 import click
 
+from slicebase.agents.clients import CLAUDE_CODE, HookScope, client_named
 from slicebase.agents.hook_calls import hook_call, hook_output
 from slicebase.cli.options import named_root, open_base, redacts
 from slicebase.cli.output import Group, json_option, note, print_json, print_redacted, print_text, print_text_change
 from slicebase.core.parsers import read_all, read_json
 from slicebase.errors import Exit, SlicebaseError
 
+if TYPE_CHECKING:
+    from slicebase.agents.hooks import ClientHooks, HookStatus
+
 _client = click.argument("client", metavar="CLIENT")
 _dry_run = click.option("--dry-run", is_flag=True, help="Print the new settings, and write nothing.")
+_scope = click.option(
+    "--scope",
+    type=click.Choice([scope.value for scope in HookScope]),
+    default=HookScope.PROJECT.value,
+    show_default=True,
+    help="The settings of this project, or those of the user, which count in every project.",
+)
 
 
 @click.group(cls=Group)
 def hook() -> None:
     """Let a coding agent call Slicebase as it works.
 
-    The hooks run when a session starts, before and after a compaction, and when a session ends. CLIENT is claude-code.
+    The hooks run when a session starts, at a prompt, before a compaction, and when a session ends. CLIENT is
+    claude-code, codex, gemini or opencode.
     """
+
+
+def _hooks(ctx: click.Context, scope: str, *, create: bool = False) -> "ClientHooks":
+    from slicebase.agents.hooks import UserHooks
+
+    if scope == HookScope.USER:
+        return UserHooks(Path.home(), os.environ)
+    return open_base(ctx, create=create).hooks
 
 
 @hook.command()
 @_client
+@_scope
 @click.option("--program", default="tt", show_default=True, metavar="NAME", help="The command that the client calls.")
 @_dry_run
 @json_option
 @click.pass_context
-def install(ctx: click.Context, client: str, program: str, dry_run: bool, as_json: bool) -> None:
-    """Add the hooks to the settings of the project. Other settings stay as they are."""
-    print_text_change(
-        open_base(ctx, create=not dry_run).hooks.install(client, program=program, dry_run=dry_run), dry_run, as_json
-    )
+def install(ctx: click.Context, client: str, scope: str, program: str, dry_run: bool, as_json: bool) -> None:
+    """Add the hooks to the settings of a client. Other settings stay as they are."""
+    about = client_named(client)
+    change = _hooks(ctx, scope, create=not dry_run).install(client, program=program, dry_run=dry_run)
+    print_text_change(change, dry_run, as_json)
+    if about.trust and change.changed and not dry_run:
+        note(about.trust)
 
 
 @hook.command()
 @_client
+@_scope
 @_dry_run
 @json_option
 @click.pass_context
-def uninstall(ctx: click.Context, client: str, dry_run: bool, as_json: bool) -> None:
+def uninstall(ctx: click.Context, client: str, scope: str, dry_run: bool, as_json: bool) -> None:
     """Remove the hooks, and the settings file if `tt hook install` created it."""
-    print_text_change(open_base(ctx).hooks.uninstall(client, dry_run=dry_run), dry_run, as_json)
+    print_text_change(_hooks(ctx, scope).uninstall(client, dry_run=dry_run), dry_run, as_json)
 
 
 @hook.command()
 @_client
+@_scope
 @json_option
 @click.pass_context
-def status(ctx: click.Context, client: str, as_json: bool) -> int:
-    """Show which hooks are installed. Exit status 1 if one is missing."""
-    found = open_base(ctx).hooks.status(client)
+def status(ctx: click.Context, client: str, scope: str, as_json: bool) -> int:
+    """Show which hooks of a client are installed. Exit status 1 if one is missing."""
+    found = _hooks(ctx, scope).status(client)
     if as_json:
         print_json(found.as_json())
     else:
@@ -63,26 +89,52 @@ def status(ctx: click.Context, client: str, as_json: bool) -> int:
     return Exit.FINDINGS if found.missing else Exit.DONE
 
 
+@hook.command("list")
+@json_option
+@click.pass_context
+def list_(ctx: click.Context, as_json: bool) -> None:
+    """Show every client: whether its hooks are installed, partly or missing, in the project and for the user.
+
+    Outside of a workspace, only the settings of the user are shown.
+    """
+    found: list[HookStatus] = []
+    for scope in HookScope:
+        try:
+            found += _hooks(ctx, scope).statuses()
+        except SlicebaseError as error:
+            if error.code != "no-workspace":
+                raise
+    if as_json:
+        print_json({"hooks": [each.as_json() for each in found]})
+        return
+    for each in found:
+        lacks = f", without {', '.join(each.missing)}" if each.state == "partly" else ""
+        print_text(f"{each.client:12} {each.scope:8} {each.state:10} {each.problem or each.path}{lacks}")
+
+
 # Calls by the agent
 
 
 @hook.command("run")
 @click.argument("event")
+@click.option("--client", default=CLAUDE_CODE, show_default=True, metavar="CLIENT", help="The client that calls.")
+@_scope
 @click.option("--wait", is_flag=True, help="Do all work now instead of in the background.")
 @json_option
 @click.pass_context
-def run_(ctx: click.Context, event: str, wait: bool, as_json: bool) -> int:
+def run_(ctx: click.Context, event: str, client: str, scope: str, wait: bool, as_json: bool) -> int:
     """Handle an EVENT of the client: read its JSON on stdin, print JSON for it.
 
-    Errors are printed on stderr and never stop the client: the exit status is always 0.
+    A hook of the user does nothing outside of a workspace, and where the project has the same hook. Errors are printed
+    on stderr and never stop the client: the exit status is always 0.
     """
     try:
-        text = _response(ctx, event, wait)
+        text = _response(ctx, event, client, scope, wait)
     except Exception as error:
         _report(error)
     else:
         if text:
-            print_text(json.dumps(hook_output(event, text)))
+            print_text(json.dumps(hook_output(event, text, client)))
     return Exit.DONE
 
 
@@ -111,14 +163,23 @@ def narrate(ctx: click.Context, session: str, as_json: bool) -> None:
 _MOST_GIVEN: Final = 16 << 20  # bytes on stdin; a prompt may be long
 
 
-def _response(ctx: click.Context, event: str, wait: bool) -> str | None:
+def _response(ctx: click.Context, event: str, client: str, scope: str, wait: bool) -> str | None:
     given = read_json(read_all(sys.stdin.buffer, "-", _MOST_GIVEN) or b"{}", "bad-request", "stdin")
-    call = hook_call(event, given)
-    folder = os.environ.get("CLAUDE_PROJECT_DIR") or given.get("cwd") or os.getcwd()
+    call = hook_call(event, given, client)
+    variable = client_named(client).project_variable
+    folder = (variable and os.environ.get(variable)) or given.get("cwd") or os.getcwd()
     from slicebase.base import Slicebase
     from slicebase.verbs.hook_events import respond
 
-    with Slicebase.open(str(folder), named_root(ctx), create=False, redact=redacts(ctx)) as base:
+    try:
+        base = Slicebase.open(str(folder), named_root(ctx), create=False, redact=redacts(ctx))
+    except SlicebaseError as error:
+        if scope == HookScope.USER and error.code == "no-workspace":
+            return None
+        raise
+    with base:
+        if scope == HookScope.USER and event in base.hooks.status(client).installed:
+            return None
         try:
             return respond(base, call, wait=wait, say=lambda text: note(f"slicebase: {text}"))
         finally:

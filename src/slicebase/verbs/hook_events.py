@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from slicebase.agents.hook_calls import HookCall, HookEvent
+from slicebase.agents.clients import HookEvent
+from slicebase.agents.hook_calls import HookCall
 from slicebase.errors import SlicebaseError
 from slicebase.history.notes import Compacted, CompactedNotes
 from slicebase.verbs.parts import Parts
