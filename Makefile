@@ -9,7 +9,7 @@ SOURCES := $(shell find src -name __pycache__ -prune -o -name '*.egg-info' -prun
 unexport PYTHONDONTWRITEBYTECODE
 INSTALL := install --quiet --disable-pip-version-check --only-binary :all:
 
-.PHONY: demo test test-packages lint bench fuzz soak mutants docs house clean
+.PHONY: demo test test-packages test-clients lint bench fuzz soak mutants docs house clean
 
 demo: $(DEMO)
 	@.venv-demo/bin/tt demo
@@ -19,6 +19,10 @@ test: lint
 
 test-packages: $(READY)
 	$(BIN)/pytest -m packages tests/test_packages.py
+
+test-clients: $(READY)
+	$(BIN)/python -m tests.agents.clients.packages
+	$(BIN)/pytest -m clients tests/agents/test_clients_real.py
 
 lint: $(READY)
 	$(BIN)/ruff check .
