@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from slicebase.agents.agent_files import find, items, with_item, without_item
-from slicebase.agents.hooks import CLIENTS, MARK, ClientHooks
+from slicebase.agents.clients import CLIENTS
+from slicebase.agents.hook_settings import MARK
+from slicebase.agents.hooks import ClientHooks
+from slicebase.agents.json_text import JsonText
 from slicebase.base import Slicebase
 from slicebase.workspace.workspace import create_workspace
 from tests.codes import code_of
@@ -70,7 +70,7 @@ def test_uninstalling_leaves_the_settings_byte_for_byte_as_they_were(
 ) -> None:
     path = write(tmp_path, before)
     assert hooks.install(CLIENT).changed
-    assert sorted(commands(path)) == sorted(f"tt hook run {event} # slicebase" for event in EVENTS)
+    assert sorted(commands(path)) == sorted(f"tt hook run {event} --client claude-code # slicebase" for event in EVENTS)
     assert hooks.status(CLIENT).missing == ()
     assert not hooks.install(CLIENT).changed
     assert hooks.uninstall(CLIENT).changed
@@ -110,7 +110,7 @@ def test_a_file_and_folder_that_we_created_are_removed_again(tmp_path: Path, hoo
 def test_a_file_that_we_created_stays_if_somebody_else_wrote_to_it(tmp_path: Path, hooks: ClientHooks) -> None:
     hooks.install(CLIENT)
     path = settings_of(tmp_path)
-    path.write_text(with_item(path.read_text(), (), "opus", "model"))
+    path.write_text(JsonText(path.read_text()).with_item((), "opus", "model"))
     hooks.uninstall(CLIENT)
     assert json.loads(path.read_bytes()) == {"model": "opus"}
 
@@ -130,7 +130,7 @@ def test_a_dry_run_shows_the_change_and_writes_nothing(tmp_path: Path, hooks: Cl
 def test_only_a_hook_that_was_removed_by_hand_is_installed_again(tmp_path: Path, hooks: ClientHooks) -> None:
     hooks.install(CLIENT)
     path = settings_of(tmp_path)
-    path.write_text(without_item(path.read_text(), ("hooks",), "PreCompact"))
+    path.write_text(JsonText(path.read_text()).without_item(("hooks",), "PreCompact"))
     assert hooks.status(CLIENT).missing == ("PreCompact",)
     hooks.install(CLIENT)
     assert len(commands(path)) == len(EVENTS)
@@ -166,31 +166,6 @@ def test_uninit_removes_the_hooks_too(tmp_path: Path) -> None:
 
 def test_an_unknown_client_is_an_error(hooks: ClientHooks) -> None:
     assert code_of(hooks.install, "other") == "unknown-client"
-
-
-values = st.recursive(
-    st.none() | st.integers(-5, 5) | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
-    max_leaves=8,
-)
-
-
-@given(st.dictionaries(st.text(max_size=4), values, max_size=4), st.sampled_from([None, 2, "\t"]), values)
-def test_an_added_item_is_there_and_its_removal_leaves_the_text(told: Any, indent: Any, value: Any) -> None:
-    text = json.dumps(told, indent=indent)
-    longer = with_item(text, (), value, "the new one")
-    assert json.loads(longer) == {**told, "the new one": value}
-    assert json.loads(without_item(longer, (), "the new one")) == told
-    if told:
-        assert without_item(longer, (), "the new one") == text
-
-
-@given(st.dictionaries(st.text(max_size=4), values, max_size=4), st.sampled_from([None, 2, "\t"]))
-def test_every_value_is_found_where_it_stands(told: Any, indent: Any) -> None:
-    text = json.dumps(told, indent=indent)
-    for item in items(text, 0):
-        assert json.loads(text[item.value : item.end]) == told[item.step]
-        assert find(text, item.step) == item.value
 
 
 def test_settings_that_are_not_utf8_are_refused_and_left_alone(tmp_path: Path, hooks: ClientHooks) -> None:
