@@ -190,7 +190,9 @@ def test_no_tool_shows_stored_text_outside_a_labelled_fence_or_more_than_a_limit
 
 
 def test_all_pages_of_a_list_have_all_of_it(environment: ServerEnvironment) -> None:
-    seen, page, total = [], 1, None
+    seen: list[str] = []
+    page: int | None = 1
+    total = 0
     while page:
         found = call_tool(environment, None, TOOLS["list"], {"limit": 4, "page": page}).structured
         seen += [each["ref"] for each in found["files"]]
