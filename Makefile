@@ -10,7 +10,7 @@ SOURCES := $(shell find src -name __pycache__ -prune -o -name '*.egg-info' -prun
 unexport PYTHONDONTWRITEBYTECODE
 INSTALL := install --quiet --disable-pip-version-check --only-binary :all:
 
-.PHONY: demo test test-adapters test-packages lint bench fuzz soak mutants docs house clean
+.PHONY: demo test test-adapters test-clients test-packages lint bench fuzz soak mutants docs house clean
 
 demo: $(DEMO)
 	@.venv-demo/bin/tt demo
@@ -24,6 +24,10 @@ test-adapters: $(ADAPTERS)
 
 test-packages: $(READY)
 	$(BIN)/pytest -m packages tests/test_packages.py
+
+test-clients: $(READY)
+	$(BIN)/python -m tests.agents.clients.packages
+	$(BIN)/pytest -m clients tests/agents
 
 lint: $(READY)
 	$(BIN)/ruff check .

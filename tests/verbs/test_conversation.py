@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from slicebase import Slicebase
-from slicebase.verbs.conversation import Conversation
+from slicebase.verbs.conversation import LiveConversation
 
 ASKED = {"role": "user", "content": "Never change billing.py."}
 CALL = {"type": "function_call", "call_id": "c1", "name": "read", "arguments": '{"path": "codes.py"}', "id": "f1"}
@@ -20,16 +20,16 @@ def memory(tmp_path: Path) -> Slicebase:
 
 
 def test_items_come_back_as_they_were_given_also_to_another_object(memory: Slicebase, tmp_path: Path) -> None:
-    Conversation(memory, "s", "test").add([ASKED, CALL])
+    LiveConversation(memory, "s", "test").add([ASKED, CALL])
     with Slicebase.open(tmp_path) as other:
-        Conversation(other, "s", "test").add([RESULT, ODD])
-    assert Conversation(memory, "s", "test").items() == [ASKED, CALL, RESULT, ODD]
-    assert Conversation(memory, "t", "test").items() == []
+        LiveConversation(other, "s", "test").add([RESULT, ODD])
+    assert LiveConversation(memory, "s", "test").items() == [ASKED, CALL, RESULT, ODD]
+    assert LiveConversation(memory, "t", "test").items() == []
     assert memory.verify().status == "VERIFIED"
 
 
 def test_items_are_turns_of_their_kind(memory: Slicebase) -> None:
-    Conversation(memory, "s", "test").add([ASKED, CALL, RESULT])
+    LiveConversation(memory, "s", "test").add([ASKED, CALL, RESULT])
     kinds = [(turn.role, turn.parts[0].type) for turn in map(memory.truth.turn, ids(memory)) if turn]
     assert kinds == [("user", "text"), ("assistant", "tool_call"), ("tool", "tool_result")]
     assert [found.text for found in memory.search("billing.py")] == ["Never change billing.py."]
@@ -40,7 +40,7 @@ def ids(memory: Slicebase) -> list[str]:
 
 
 def test_what_is_taken_back_and_cleared_is_not_removed(memory: Slicebase) -> None:
-    conversation = Conversation(memory, "s", "test")
+    conversation = LiveConversation(memory, "s", "test")
     assert conversation.take_back() is None
     conversation.add([ASKED, CALL])
     assert conversation.take_back() == CALL
@@ -57,7 +57,7 @@ def test_what_is_taken_back_and_cleared_is_not_removed(memory: Slicebase) -> Non
 
 
 def test_a_summary_replaces_the_items_and_is_judged(memory: Slicebase) -> None:
-    conversation = Conversation(memory, "s", "test")
+    conversation = LiveConversation(memory, "s", "test")
     conversation.compact("of nothing")
     conversation.add([ASKED])
     conversation.compact("We talked.")
@@ -68,7 +68,7 @@ def test_a_summary_replaces_the_items_and_is_judged(memory: Slicebase) -> None:
 
 
 def test_a_purged_conversation_is_empty(memory: Slicebase, tmp_path: Path) -> None:
-    conversation = Conversation(memory, "s", "test")
+    conversation = LiveConversation(memory, "s", "test")
     conversation.add([ASKED])
     memory.purge("session:s")
     assert conversation.items() == []

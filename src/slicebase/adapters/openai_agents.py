@@ -16,7 +16,7 @@ from agents import SessionABC, TResponseInputItem
 from agents.memory import SessionSettings
 
 from slicebase.base import Slicebase
-from slicebase.verbs.conversation import Conversation
+from slicebase.verbs.conversation import LiveConversation
 
 if TYPE_CHECKING:
     from slicebase.verbs.lost import Losses
@@ -32,7 +32,7 @@ class SlicebaseSession(SessionABC):
         self.session_id = session_id
         self.session_settings = session_settings or SessionSettings()
         self._memory = memory
-        self._conversation = Conversation(memory, session_id, FORMAT_OF_ITEMS)
+        self._conversation = LiveConversation(memory, session_id, FORMAT_OF_ITEMS)
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
         """Returns the items in their order; with a limit, the last ones."""

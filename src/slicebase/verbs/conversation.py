@@ -41,7 +41,7 @@ class _Now(NamedTuple):
 
 
 @one_thread_at_a_time
-class Conversation:
+class LiveConversation:
     """The items of one session."""
 
     def __init__(self, memory: Parts, session: str, format_name: str) -> None:

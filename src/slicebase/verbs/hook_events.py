@@ -121,7 +121,14 @@ def _import(parts: Parts, call: HookCall, wait: bool, say: Say) -> None:
     if call.transcript is None:
         raise SlicebaseError("no-input", "the client names no transcript")
     if not parts.truth.database.read_only:
-        followed = follow(parts.truth, parts.workspace.cache, call.transcript, parts.surroundings.redaction)
+        followed = follow(
+            parts.truth,
+            parts.workspace.cache,
+            call.transcript,
+            parts.surroundings.redaction,
+            session=call.session,
+            is_growing=call.event != HookEvent.END,
+        )
         if followed.left:
             say(f"{followed.left} bytes of {call.transcript} are left for the next hook")
         if followed.account.content_left_out:
