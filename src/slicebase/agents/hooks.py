@@ -106,7 +106,7 @@ class ClientHooks:
             commands = {event: self._command(program, client, event) for event in about.events}
             text = _with(before, path, about, commands)
             if text != before and not dry_run:
-                self._keep(client, before, text, made=self._missing_folders(path))
+                self._keep(client, path, before, text)
                 create_folder(path.parent, within=self._within(path))
                 write_bytes(path, [text.encode()], within=self._within(path))
         return TextChange(str(path), text != before, text)
@@ -119,14 +119,11 @@ class ClientHooks:
             self._prepare()
         with nullcontext() if dry_run else locked(self._lock):
             now = _read(path)
-            kept = self._all_kept().get(client)
-            text = _without(now, path, about)
-            if kept is not None and now == kept.after:
-                text = kept.before
-            elif text is not None and kept is not None and kept.before is None and text.strip() == "{}":
-                text = None
+            kept = self._all_kept()
+            text = _original(now, path, about, kept.get(client))
             if not dry_run:
-                self._put_back(client, path, now, text, kept)
+                self._put_back(path, now, text, kept.pop(client, None))
+                self._write_kept(kept)
         return TextChange(str(path), text != now, text)
 
     def status(self, client: str) -> HookStatus:
@@ -159,35 +156,32 @@ class ClientHooks:
 
     # The settings before our change
 
-    def _missing_folders(self, path: Path) -> int:
-        return sum(not folder.exists() for folder in path.parents)
-
     def _all_kept(self) -> dict[str, _KeptSettings]:
         try:
             return _decoder.decode(read_bytes(self._kept, most=_LARGEST_KEPT))
         except (OSError, SlicebaseError, msgspec.MsgspecError):
             return {}
 
-    def _keep(self, client: str, before: str | None, after: str, *, made: int) -> None:
+    def _keep(self, client: str, path: Path, before: str | None, after: str) -> None:
         known = self._all_kept()
         earlier = known.get(client)
-        if earlier is not None and earlier.after == before:  # installed again after our own change
-            before, made = earlier.before, earlier.made
-        known[client] = _KeptSettings(before, after, made)
-        write_bytes(self._kept, [_encoder.encode(known)], within=self._within(self._kept), private=True)
+        made = sum(not folder.exists() for folder in path.parents) or (earlier.made if earlier else 0)
+        known[client] = _KeptSettings(_original(before, path, client_named(client), earlier), after, made)
+        self._write_kept(known)
 
-    def _put_back(self, client: str, path: Path, now: str | None, text: str | None, kept: _KeptSettings | None) -> None:
+    def _write_kept(self, known: dict[str, _KeptSettings]) -> None:
+        if known:
+            write_bytes(self._kept, [_encoder.encode(known)], within=self._within(self._kept), private=True)
+        else:
+            remove(self._kept, within=self._within(self._kept))
+
+    def _put_back(self, path: Path, now: str | None, text: str | None, kept: _KeptSettings | None) -> None:
         if text is None:
             remove(path, within=self._within(path))
             for folder in path.parents[: kept.made if kept else 0]:
                 remove_empty_folder(folder, within=self._within(folder))
         elif text != now:
             write_bytes(path, [text.encode()], within=self._within(path))
-        left = {name: each for name, each in self._all_kept().items() if name != client}
-        if left:
-            write_bytes(self._kept, [_encoder.encode(left)], within=self._within(self._kept), private=True)
-        else:
-            remove(self._kept, within=self._within(self._kept))
 
 
 _STATE: Final = ".local/state"  # below the home, unless XDG_STATE_HOME names another folder
@@ -227,6 +221,15 @@ def _with(text: str | None, path: Path, client: Client, commands: dict[str, str]
     if text and not text.startswith(PLUGIN_MARK):
         raise bad_settings(path, "the file is not ours")
     return plugin_text(commands, client.time_limit(""))
+
+
+def _original(now: str | None, path: Path, client: Client, kept: _KeptSettings | None) -> str | None:
+    """Returns the settings without us: as they were, if nobody changed them since, else what is left of them."""
+    if kept is not None and now == kept.after:
+        return kept.before
+    text = _without(now, path, client)
+    created = kept is not None and kept.before is None
+    return None if created and text is not None and text.strip() == "{}" else text
 
 
 def _without(text: str | None, path: Path, client: Client) -> str | None:
