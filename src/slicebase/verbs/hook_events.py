@@ -13,6 +13,8 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from msgspec.structs import replace
+
 from slicebase.agents.clients import HookEvent, client_named
 from slicebase.agents.hook_calls import HookCall
 from slicebase.errors import SlicebaseError
@@ -206,11 +208,11 @@ def _untold_compaction(work: HookWork) -> Compacted | None:
     before = _summaries(work) if known.summaries is None else known.summaries
     if work.call.transcript.exists():  # not before the first answer
         _import(work)
-    known.summaries = _summaries(work)
-    if known.summaries != before or not before:
+    now = _summaries(work)
+    if now != known.summaries:
         with suppress(OSError, SlicebaseError):
-            work.contexts.put(work.call.session, known)
-    return _begin_narrative(work, Compacted()) if known.summaries > before else None
+            work.contexts.put(work.call.session, replace(known, summaries=now))
+    return _begin_narrative(work, Compacted()) if now > before else None
 
 
 def _begin_narrative(work: HookWork, note: Compacted) -> Compacted:
