@@ -68,21 +68,23 @@ def run(files: int = FILES, turns: int = TURNS) -> None:
 async def _measure(environment: ServerEnvironment, a_file: str) -> None:
     async with Client(build(environment)) as client:
         tools = {tool.name for tool in (await client.list_tools()).tools}
-        log = (await client.call_tool("create", {"title": "L", "summary": "S", "type": "jsonl"})).structured_content[
-            "id"
-        ]
+        made = [await client.call_tool("create", {"title": "L", "summary": "S", "type": "jsonl"}) for _ in range(2)]
+        log, gone = (each.structured_content["id"] for each in made)
         await client.call_tool("run", {"action": "start", "run": "r", "objective": "o", "done": "d"})
         await client.call_tool("context", {"question": "the index"})  # builds the indexes before the measurement
         event = {"type": "ACT_DONE", "step": 1}
         calls: dict[str, dict[str, Any]] = {
             "search": {"query": "slice file index"},
             "recall": {"refs": [a_file, f"turn:{_uuid(1)}"]},
+            "list": {},
             "create": {"title": "T", "summary": "S"},
             "remember": {"id": log, "text": "A row."},
+            "forget": {"id": gone},
             "connect": {"id": log, "rel": "see_also", "to": a_file},
             "explore": {"id": a_file},
             "context": {"question": "What does the index do with a slice file?"},
             "lost": {},
+            "slice": {"turn": f"turn:{_uuid(1)}"},
             "why": {"ref": f"file:{a_file}"},
             "run": {"action": "log", "run": "r", "events": [event]},
             "verify": {},

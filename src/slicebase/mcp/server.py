@@ -20,6 +20,7 @@ from slicebase import __version__
 from slicebase.errors import Exit, SlicebaseError
 from slicebase.mcp import prompts, resources
 from slicebase.mcp.calls import McpClient, ServerEnvironment, ToolCall
+from slicebase.mcp.refusals import refusal_text
 from slicebase.mcp.tools import call_tool, described, offered
 from slicebase.mcp.unread import Answered
 
@@ -103,8 +104,8 @@ class _Handlers:
             output = await self._in_thread(lambda: call_tool(self._environment, client, tool, params.arguments or {}))
         except SlicebaseError as raised:
             error = self._environment.shown(raised)
-            message = f"{error} [{error.code}]" + (f"\nhint: {error.hint}" if error.hint else "")
-            return types.CallToolResult(content=_text(message), structured_content=error.as_json(), is_error=True)
+            said = _text(refusal_text(error))
+            return types.CallToolResult(content=said, structured_content=error.as_json(), is_error=True)
         return types.CallToolResult(content=_text(output.text), structured_content=output.structured)
 
     # Resources
