@@ -21,6 +21,8 @@ import slicebase
 from slicebase.cli.entry import main
 from tests.paths import PROJECT
 
+_OTHERS = ("slicebase.__main__", "slicebase.adapters", "slicebase.mcp")  # no command of these tests needs them
+
 # Isolated and without site-packages it starts in a tenth of the time of `tt`. It sends its own streams.
 _CLIENT = """#!{python} -IS
 import os
@@ -72,7 +74,7 @@ def _end(server: "subprocess.Popen[bytes]", folder: Path) -> None:
 def serve(address: str) -> NoReturn:
     """Loads the package, and then runs a command for each client."""
     for module in pkgutil.walk_packages(slicebase.__path__, "slicebase."):
-        if not module.name.startswith(("slicebase.mcp", "slicebase.__main__")):
+        if not module.name.startswith(_OTHERS):
             import_module(module.name)
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(address)
@@ -103,7 +105,7 @@ def _answer(client: socket.socket) -> NoReturn:
             os.close(given)
         os.chdir(folder)
         os.environb.clear()
-        os.environb.update(each.split(b"=", 1) for each in variables)  # type: ignore[arg-type,misc]
+        os.environb.update(each.split(b"=", 1) for each in variables)  # type: ignore[misc]
         sys.argv = ["tt", *map(os.fsdecode, arguments)]
         main()
     for given in streams:
