@@ -2,10 +2,10 @@
 
 from slicebase.context.assemble import Candidate, Context, assemble
 from slicebase.context.manifest import Budget
-from slicebase.core.refs import as_words
 from slicebase.core.times import to_text
 from slicebase.errors import SlicebaseError, refuse_out_of_range
 from slicebase.library.library import Library
+from slicebase.library.recall import file_group, label_in_group
 from slicebase.verbs.parts import Parts
 from slicebase.verbs.record import built
 
@@ -35,8 +35,8 @@ def newest_context(library: Library, tokens: int, as_of: int) -> Context:
                 ref=f"file:{entry.id}",
                 corpus=f"file:{entry.id}",
                 text=piece.text,
-                label=piece.label,
-                group=f"{as_words(entry.title)} · file:{as_words(entry.id)}",
+                label=label_in_group(piece, entry),
+                group=file_group(entry),
                 order=(entry.changed, entry.id),
                 score=entry.changed,
                 parts={"changed": entry.changed},
