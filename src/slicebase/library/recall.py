@@ -25,6 +25,7 @@ from slicebase.library.texts import FoundNote, note_of, sectioned
 from slicebase.workspace.surroundings import Surroundings, one_thread_at_a_time
 
 if TYPE_CHECKING:
+    from slicebase.index.entries import FileEntry
     from slicebase.truth.truth import Truth
 
 Which = Literal["active", "all"]
@@ -247,8 +248,21 @@ _LONGEST_TITLE: Final = 100
 _CUT_ID: Final = r"(?<![A-Za-z0-9])(?:ev|mf|sn)(?=_[0-9a-f]*…$)"  # the beginning of a reference, before the cut
 
 
+def file_group(entry: "FileEntry") -> str:
+    """Returns the heading above the pieces of a file in a context."""
+    return f"{as_words(entry.title)} · file:{as_words(entry.id)}"
+
+
+def label_in_group(piece: RecalledPiece, entry: "FileEntry") -> str:
+    """Returns the label of a piece under this heading, which says the title."""
+    return piece.label.removeprefix(f"{_short_title(entry.title)} · ")
+
+
 def _title(file: SliceFile) -> str:
-    title = file.title or "untitled"
+    return _short_title(file.title or "untitled")
+
+
+def _short_title(title: str) -> str:
     if len(title) <= _LONGEST_TITLE:
         return as_words(title)
     return re.sub(_CUT_ID, r"\g<0>\\", as_words(f"{title[: _LONGEST_TITLE - 1]}…"))
