@@ -219,6 +219,14 @@ def test_a_context_is_cited_and_recorded(agent: Agent) -> None:
         assert base.replay(built["manifest_id"]).text in built["text"]
 
 
+def test_a_context_is_as_of_a_time_and_an_empty_one_is_none(agent: Agent) -> None:
+    a_row(agent, a_log(agent))
+    question = "How often are retries attempted?"
+    assert agent.result("context", question=question, as_of="2001-01-01T00:00:00Z")["pieces"] == []
+    assert agent.result("context", question=question, as_of="", run="")["pieces"]
+    assert agent.refusal("context", question=question, as_of="long ago") == "bad-time"
+
+
 # ---- lost
 
 
