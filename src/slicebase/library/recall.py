@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, get_args
 import msgspec
 
 from slicebase.context.recall import RecalledPiece
-from slicebase.core.refs import Ref, as_words
+from slicebase.core.refs import Ref, as_words, recorded
 from slicebase.core.times import known_time, to_text
 from slicebase.errors import SlicebaseError, Where
 from slicebase.files.body.overflow import parts_of, whole_of
@@ -224,7 +224,10 @@ def _piece(located: _LocatedRow) -> RecalledPiece:
     words += [f"confidence {row.confidence:g}"] if row.confidence is not None else []
     words += [f"by {as_words(row.provenance.agent)}"] if row.provenance and row.provenance.agent else []
     name = as_words(row.id or "") if any(map(str.isspace, row.id or "")) else row.id  # with a space, it is no reference
-    return RecalledPiece(f"row:{file.id}/{name}", " · ".join(words), _row_content(row), row.time)
+    ref = f"row:{file.id}/{name}"
+    if len(ref) > _LONGEST_REF:  # it would leave no room for the row
+        ref = recorded(ref)
+    return RecalledPiece(ref, " · ".join(words), _row_content(row), row.time)
 
 
 def _content(file: SliceFile) -> str:
@@ -245,6 +248,7 @@ def _row_content(row: Row) -> str:
 
 
 _LONGEST_TITLE: Final = 100
+_LONGEST_REF: Final = 250
 _CUT_ID: Final = r"(?<![A-Za-z0-9])(?:ev|mf|sn)(?=_[0-9a-f]*…$)"  # the beginning of a reference, before the cut
 
 
