@@ -116,7 +116,6 @@ CODES: Mapping[str, ErrorKind] = {
         Exit.USAGE, "the arguments of a tool, a prompt or a verb do not match its schema or its types"
     ),
     "no-tool": ErrorKind(Exit.NOT_FOUND, "no tool of the MCP server has this name"),
-    "no-sdk": ErrorKind(Exit.REFUSED, "the MCP SDK is not installed"),
     # workspaces and databases
     "no-workspace": ErrorKind(Exit.NOT_FOUND, "there is no workspace in this folder or in a folder above it"),
     "no-database": ErrorKind(Exit.NOT_FOUND, "the workspace has no database yet"),

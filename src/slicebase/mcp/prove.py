@@ -147,7 +147,7 @@ class VerifyResult(Result, frozen=True):
 
 def verify(call: ToolCall, given: VerifyArguments) -> ToolOutput:
     """Verifies everything stored, and lists the findings."""
-    verdict = call.base.verify(seal=given.seal)
+    verdict = call.base.verify(seal=given.seal, progress=call.progress)
     findings, following = page_of([FindingFound(*each) for each in verdict.findings], given.page, given.limit)
     result = VerifyResult(verdict.status, verdict.checked, list(findings), len(verdict.findings), following)
     counted = ", ".join(f"{count} {what}" for what, count in verdict.checked.items())
