@@ -57,10 +57,10 @@ class CallEnded(BaseException):
     """Raised inside a call for whose result nobody waits any more. No handler of errors takes it for one."""
 
 
-class Exchange:
+class Pending:
     """A request under way."""
 
-    def __init__(self, asked: Asked, send: Send, when_over: Callable[["Exchange"], None]) -> None:
+    def __init__(self, asked: Asked, send: Send, when_over: Callable[["Pending"], None]) -> None:
         self.asked = asked
         self.future: Future[None] | None = None
         self._send = send
@@ -125,19 +125,19 @@ class Peer:
     def __init__(self, accept: Callable[[Message], Asked] | None = None, session: str | None = None) -> None:
         self.accept = accept or Connection().accept
         self.session = session  # that its writes are signed with; None: that of the server
-        self.calls: dict[RequestId, Exchange] = {}
+        self.calls: dict[RequestId, Pending] = {}
         self._lock = Lock()
 
-    def begin(self, asked: Asked, send: Send) -> Exchange:
+    def begin(self, asked: Asked, send: Send) -> Pending:
         """Notes a new request."""
-        call = Exchange(asked, send, self._forget)
+        call = Pending(asked, send, self._forget)
         with self._lock:
             if asked.id in self.calls:
                 raise RpcError(INVALID_REQUEST, "a request with this id is under way")
             self.calls[asked.id] = call
         return call
 
-    def _forget(self, call: Exchange) -> None:
+    def _forget(self, call: Pending) -> None:
         with self._lock:
             self.calls.pop(call.asked.id, None)
 
@@ -202,7 +202,7 @@ class Dispatcher:
         self._under_way.add(call.future)
         call.future.add_done_callback(self._under_way.discard)
 
-    def _carry_out(self, server: "Server", environment: "ServerEnvironment", call: Exchange) -> None:
+    def _carry_out(self, server: "Server", environment: "ServerEnvironment", call: Pending) -> None:
         try:
             call.go_on()
             call.end(_answer(server, environment, call.asked))
