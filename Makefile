@@ -1,15 +1,16 @@
 # Each target creates the environment that it needs, with the pinned versions: .venv for development, .venv-demo for the
-# package alone, as a user installs it.
+# package alone, as a user installs it, .venv-adapters with the packages that it has adapters for.
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
+ADAPTERS := .venv-adapters/.ready
 DEMO := .venv-demo/.ready
 SOURCES := $(shell find src -name __pycache__ -prune -o -name '*.egg-info' -prune -o -print)
 # Tests start hundreds of processes: without bytecode each would compile the package again.
 unexport PYTHONDONTWRITEBYTECODE
 INSTALL := install --quiet --disable-pip-version-check --only-binary :all:
 
-.PHONY: demo test test-packages lint bench fuzz soak mutants docs house clean
+.PHONY: demo test test-adapters test-clients test-packages lint bench fuzz soak mutants docs house clean
 
 demo: $(DEMO)
 	@.venv-demo/bin/tt demo
@@ -17,8 +18,16 @@ demo: $(DEMO)
 test: lint
 	$(BIN)/pytest
 
+test-adapters: $(ADAPTERS)
+	.venv-adapters/bin/pytest -n 0 tests/adapters
+	.venv-adapters/bin/mypy src/slicebase/adapters
+
 test-packages: $(READY)
 	$(BIN)/pytest -m packages tests/test_packages.py
+
+test-clients: $(READY)
+	$(BIN)/python -m tests.agents.clients.packages
+	$(BIN)/pytest -m clients tests/agents/test_clients_real.py
 
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -57,6 +66,11 @@ $(READY): pyproject.toml constraints.txt
 	PIP_CONSTRAINT=constraints.txt $(BIN)/pip $(INSTALL) --editable '.[dev]'
 	touch $(READY)
 
+$(ADAPTERS): pyproject.toml constraints.txt
+	$(PYTHON) -m venv --clear .venv-adapters
+	PIP_CONSTRAINT=constraints.txt .venv-adapters/bin/pip $(INSTALL) --editable '.[adapters,test]' mypy
+	touch $(ADAPTERS)
+
 $(DEMO): pyproject.toml constraints.txt $(SOURCES)
 	rm -rf build  # a module that is gone would be installed from there
 	$(PYTHON) -m venv --clear .venv-demo
@@ -64,4 +78,4 @@ $(DEMO): pyproject.toml constraints.txt $(SOURCES)
 	touch $(DEMO)
 
 clean:
-	rm -rf .venv .venv-demo build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .mutants
+	rm -rf .venv .venv-adapters .venv-demo build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .mutants

@@ -151,19 +151,22 @@ class _Client:
 
 def _measure(client: _Client, a_file: str) -> None:
     tools = {tool["name"] for tool in client.ask("tools/list", {})["tools"]}
-    log = client.call("create", {"title": "L", "summary": "S", "type": "jsonl"})["id"]
+    log, gone = (client.call("create", {"title": "L", "summary": "S", "type": "jsonl"})["id"] for _ in range(2))
     client.call("run", {"action": "start", "run": "r", "objective": "o", "done": "d"})
     client.call("context", {"question": "the index"})  # builds the indexes before the measurement
     event = {"type": "ACT_DONE", "step": 1}
     calls: dict[str, dict[str, Any]] = {
         "search": {"query": "slice file index"},
         "recall": {"refs": [a_file, f"turn:{_uuid(1)}"]},
+        "list": {},
         "create": {"title": "T", "summary": "S"},
         "remember": {"id": log, "text": "A row."},
+        "forget": {"id": gone},
         "connect": {"id": log, "rel": "see_also", "to": a_file},
         "explore": {"id": a_file},
         "context": {"question": "What does the index do with a slice file?"},
         "lost": {},
+        "slice": {"turn": f"turn:{_uuid(1)}"},
         "why": {"ref": f"file:{a_file}"},
         "run": {"action": "log", "run": "r", "events": [event]},
         "verify": {},

@@ -75,6 +75,7 @@ RESOLVING = {
 }
 # Tests of a complete room, or of a promise that several of its modules keep.
 WHOLE = {
+    "adapters": {"test_page"},
     "cli": {"test_bad_input", "test_read_only"},
     "files": {"test_format_page", "test_specification"},
     "graph": {"test_golden"},

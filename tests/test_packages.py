@@ -29,7 +29,7 @@ from tests.paths import PROJECT
 DECLARED = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]
 PYTHONS = re.findall(r"Programming Language :: Python :: (3\.\d+)", "\n".join(DECLARED["classifiers"]))
 EXTRAS: dict[str, list[str]] = DECLARED["optional-dependencies"]
-DEVELOPMENT = {"test", "lint", "bench"}  # every other extra is a feature, and belongs to `all`
+DEVELOPMENT = {"test", "lint", "bench"}  # every other extra is a feature or an adapter
 CONSTRAINTS = PROJECT / "constraints.txt"
 # Tests that fail if a minimum is declared too low: of commands, policies, headers and ranks.
 TESTS_OF_MINIMUMS = [
@@ -45,7 +45,7 @@ TESTS_OF_MINIMUMS = [
 def members(extra: str) -> set[str]:
     """Returns the extras that an extra combines."""
     (combined,) = EXTRAS[extra]
-    match = re.fullmatch(r"slicebase\[([\w,]+)\]", combined)
+    match = re.fullmatch(r"slicebase\[([\w,-]+)\]", combined)
     assert match
     return set(match[1].split(","))
 
@@ -62,8 +62,10 @@ def name_of(requirement: str) -> str:
     return re.sub(r"[-_.]+", "-", re.split(r"[^\w.-]", requirement)[0]).lower()
 
 
-def test_all_has_every_feature_and_no_tool_of_development() -> None:
-    assert members("all") == EXTRAS.keys() - DEVELOPMENT - {"all", "dev"}
+def test_all_has_every_feature_and_no_adapter_nor_tool_of_development() -> None:
+    assert members("all") == EXTRAS.keys() - DEVELOPMENT - members("adapters") - {"adapters", "all", "dev"}
+    modules = {path.stem.replace("_", "-") for path in (PROJECT / "src/slicebase/adapters").glob("[!_]*.py")}
+    assert members("adapters") == modules
     assert members("dev") == {"all"} | DEVELOPMENT
 
 
@@ -79,8 +81,8 @@ def test_every_dependency_declares_its_minimum() -> None:
 
 def test_every_dependency_is_pinned_for_development() -> None:
     pinned = {name_of(line) for line in CONSTRAINTS.read_text().splitlines()}
-    tools = [each for extra in DEVELOPMENT for each in EXTRAS[extra]]
-    assert {name_of(each) for each in [*minimums(), *tools]} <= pinned
+    others = [each for extra in DEVELOPMENT | members("adapters") for each in EXTRAS[extra]]
+    assert {name_of(each) for each in [*minimums(), *others]} <= pinned
 
 
 def test_every_test_that_installs_is_marked() -> None:
@@ -251,7 +253,7 @@ def test_the_demo_installs_the_package_alone(packages: Packages) -> None:
     assert "--editable" not in install
 
 
-@pytest.mark.parametrize("target", [".venv/.ready", ".venv-demo/.ready"])
+@pytest.mark.parametrize("target", [".venv/.ready", ".venv-adapters/.ready", ".venv-demo/.ready"])
 def test_an_environment_of_another_python_is_replaced(target: str) -> None:
     commands = run("make", "--dry-run", "--always-make", "PYTHON=python3.13", target, work=PROJECT)
     assert re.search(r"^python3\.13 -m venv --clear \.venv", commands, re.MULTILINE)
@@ -321,7 +323,7 @@ def answer_of_mcp(made: Environment, folder: Path) -> list[str]:
 IMPORT_EVERYTHING = """
 import importlib, pkgutil, slicebase
 for module in pkgutil.walk_packages(slicebase.__path__, "slicebase."):
-    if module.name != "slicebase.__main__":
+    if module.name != "slicebase.__main__" and not module.name.startswith("slicebase.adapters."):
         importlib.import_module(module.name)
 print(slicebase.__file__)
 """

@@ -15,7 +15,7 @@ FLOORS = {
     "state": ("workspace", "truth", "index", "library", "history"),
     "verbs": ("agents", "verbs"),
     "object": ("base", "aio"),
-    "faces": ("mcp", "cli"),  # `tt mcp` starts the other face
+    "faces": ("adapters", "mcp", "cli"),  # `tt mcp` starts the other face
 }
 # Rooms of one floor that know nothing of each other.
 STRANGERS = ({"files", "graph"}, {"importers", "runs"}, {"library", "history"})

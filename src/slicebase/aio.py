@@ -256,6 +256,7 @@ class MemoryTool(Awaited):
     """The commands of Anthropic's memory tool, over the library."""
 
     execute = awaited(SyncMemoryTool.execute)
+    clear = awaited(SyncMemoryTool.clear)
 
 
 class Slicebase(Awaited):

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from slicebase.agents.hooks import CLIENTS
+from slicebase.agents.clients import CLIENTS
 from slicebase.base import Slicebase
 from slicebase.cli import hooks
 from slicebase.core.hashing import tokens

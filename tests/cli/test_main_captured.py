@@ -133,6 +133,7 @@ CALLS = (
     call("hook install", "claude-code", "--dry-run"),
     call("hook uninstall", "claude-code", "--dry-run"),
     call("hook status", "claude-code", status=1),
+    call("hook list"),
     call("hook run", "SessionStart", stdin=event("startup")),
     call("hook run", "PreCompact", "--wait", stdin=event()),
     call("hook run", "UserPromptSubmit", stdin=event()),

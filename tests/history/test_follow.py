@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from slicebase.errors import SlicebaseError
 from slicebase.history import follow as following
+from slicebase.history import live_files
 from slicebase.history.annotate import Annotator
 from slicebase.history.follow import follow
 from slicebase.history.imports import import_inputs
@@ -57,10 +58,10 @@ def stored(truth: Truth) -> dict[str, Any]:
     return found
 
 
-def at_once(path: Path) -> dict[str, Any]:
+def at_once(path: Path, format_name: str | None = "claude-code") -> dict[str, Any]:
     with fresh() as (truth, _):
         with suppress(SlicebaseError):  # a file without any record of the format
-            import_inputs(truth, inputs([path]), Options(), format_name="claude-code", annotate=Annotator(truth))
+            import_inputs(truth, inputs([path]), Options(), format_name=format_name, annotate=Annotator(truth))
         return stored(truth)
 
 
@@ -72,7 +73,8 @@ def in_pieces(data: bytes, cuts: list[int], name: str) -> dict[str, Any]:
         for start, end in zip([0, *cuts], [*cuts, len(data)], strict=True):
             with path.open("ab") as stream:
                 stream.write(data[start:end])
-            follow(truth, folder / "cache", path, redaction())
+            followed = follow(truth, folder / "cache", path, redaction(), is_growing=end < len(data))
+            assert not followed.account.conflicts
         return stored(truth)
 
 
@@ -146,6 +148,111 @@ def test_any_split_into_appended_pieces_gives_the_same_store(data: bytes, more: 
         whole = Path(name) / "t.jsonl"
         whole.write_bytes(data)
         assert in_pieces(data, cuts, "t.jsonl") == at_once(whole)
+
+
+def _codex(number: int, kind: str) -> dict[str, Any]:
+    """Returns a record of a rollout; an event repeats the text of an item before or after it, or stands alone."""
+    text = f"text {number // 2}"
+    message = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]}
+    payloads = {
+        "item": ("response_item", message),
+        "shown": ("event_msg", {"type": "user_message", "message": text}),
+        "alone": ("event_msg", {"type": "agent_message", "message": f"only here {number}"}),
+        "call": ("response_item", {"type": "function_call", "call_id": f"c{number % 2}", "name": "f"}),
+        "output": ("response_item", {"type": "function_call_output", "call_id": f"c{number % 2}", "output": "Error"}),
+        "compacted": ("compacted", {"message": f"summary {number}", "replacement_history": [message]}),
+    }  # fmt: skip
+    name, payload = payloads[kind]
+    return {"timestamp": f"2026-01-01T00:00:{number:02}Z", "type": name, "payload": payload}
+
+
+@st.composite
+def rollouts(draw: st.DrawFn) -> list[dict[str, Any]]:
+    kinds = draw(st.lists(st.sampled_from(["item", "shown", "alone", "call", "output", "compacted"]), max_size=12))
+    meta = {"id": "s1", "timestamp": "2026-01-01T00:00:00Z"}
+    head = {"timestamp": "2026-01-01T00:00:00Z", "type": "session_meta", "payload": meta}
+    records = [(number, each) for number, kind in enumerate(kinds) for each in _PAIRS.get(kind, (kind,))]
+    return [head, *(_codex(number, each) for number, each in records)]
+
+
+_PAIRS = {"shown": ("shown", "item")}  # what the client shows before it writes it down
+
+
+@st.composite
+def chats(draw: st.DrawFn) -> list[dict[str, Any]]:
+    """Draws a chat: messages that get their calls later, resumes that say all of them again, rewinds, compressions."""
+    records: list[dict[str, Any]] = [{"sessionId": "s1", "projectHash": "h", "startTime": "2026-01-01T00:00:00Z"}]
+    context: list[dict[str, Any]] = []
+    for number, kind in enumerate(
+        draw(st.lists(st.sampled_from(["user", "gemini", "call", "resume", "rewind", "compress"]), max_size=12))
+    ):
+        time = f"2026-01-01T00:00:{number:02}Z"
+        said = {"id": f"m{number}", "timestamp": time, "type": "user", "content": [{"text": f"because {number}"}]}
+        if kind in ("user", "gemini"):
+            context.append({**said, "type": kind})
+            records.append(context[-1])
+        elif kind == "call":
+            context.append({**said, "type": "gemini"})
+            calls = [{"id": "c", "name": "ls", "args": {}, "result": "a.txt"}]
+            records += [context[-1], {**context[-1], "toolCalls": calls}]
+        elif kind == "rewind" and context:
+            target = draw(st.sampled_from(context))
+            del context[context.index(target) :]
+            records.append({"$rewindTo": target["id"]})
+        elif kind in ("resume", "compress"):
+            if kind == "compress":
+                kept = context[len(context) // 2 :]
+                context = [said, {**said, "id": f"ok{number}", "type": "gemini", "content": "Got it."}, *kept]
+            records.append({"$set": {"messages": [{**each, "timestamp": time, "tokens": number} for each in context]}})
+    return records
+
+
+@pytest.mark.parametrize(("name", "drawn"), [("rollout-1.jsonl", rollouts()), ("session-1.jsonl", chats())])
+def test_any_split_of_another_clients_transcript_gives_the_same_store(
+    name: str, drawn: st.SearchStrategy[list[dict[str, Any]]]
+) -> None:
+    @given(drawn, st.data())
+    @settings(max_examples=15)
+    def check(records: list[dict[str, Any]], more: st.DataObject) -> None:
+        lines = [json.dumps(record).encode() + b"\n" for record in records]
+        data = b"".join(lines)
+        ends = sorted(more.draw(st.lists(st.integers(0, len(lines)), max_size=4)))
+        cuts = [len(b"".join(lines[:end])) for end in ends]
+        with TemporaryDirectory() as folder:
+            whole = Path(folder) / name
+            whole.write_bytes(data)
+            os.utime(whole, (0, 0))  # it does not grow any more
+            assert in_pieces(data, cuts, name) == at_once(whole, format_name=None)
+
+    check()
+
+
+def test_a_session_of_a_folder_with_many_is_followed_by_its_name(truth: Truth, tmp_path: Path) -> None:
+    files: dict[str, dict[str, Any]] = {}
+    for name in ("ses_1", "ses_2"):
+        files[f"session/p/{name}.json"] = {"id": name, "time": {"created": 1}}
+        files[f"message/{name}/msg_{name}.json"] = {"id": f"msg_{name}", "role": "user", "time": {"created": 2}}
+        files[f"part/msg_{name}/prt_1.json"] = {"id": "prt_1", "type": "text", "text": f"said in {name}"}
+    for place, value in files.items():
+        (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / place).write_text(json.dumps(value))
+    followed = follow(truth, tmp_path / "cache", tmp_path, redaction(), session="ses_2")
+    assert (followed.account.sessions, followed.account.added) == (["ses_2"], 1)
+    assert follow(truth, tmp_path / "cache", tmp_path, redaction(), session="ses_2").account.added == 0
+    assert code_of(follow, truth, tmp_path / "cache", tmp_path, redaction(), session="ses_3") == "no-input"
+
+
+def test_a_transcript_that_has_not_changed_is_not_read_again(truth: Truth, tmp_path: Path) -> None:
+    path = tmp_path / "rollout-1.jsonl"
+    path.write_text("".join(json.dumps(_codex(number, "item")) + "\n" for number in range(4)))
+    assert follow(truth, tmp_path / "cache", path, redaction()).account.added == 4
+    assert follow(truth, tmp_path / "cache", path, redaction()).account.report.records == 0
+    with path.open("a") as stream:
+        stream.write(json.dumps(_codex(4, "item")) + "\n")
+    assert follow(truth, tmp_path / "cache", path, redaction()).account.added == 1
+    other = Truth(tmp_path / "other.db", create=True)
+    assert follow(other, tmp_path / "cache", path, redaction()).account.added == 5
+    other.close()
 
 
 @given(transcripts(), st.data())
@@ -305,10 +412,10 @@ def test_a_large_file_is_read_in_several_calls(truth: Truth, tmp_path: Path, mon
 def test_a_line_without_an_end_is_passed_over_and_reported(
     truth: Truth, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (following, json_stream):
+    for module in (following, live_files, json_stream):
         monkeypatch.setattr(module, "MAX_RECORD", 1_000)
     monkeypatch.setattr(following, "MOST_AT_ONCE", 1_500)
-    monkeypatch.setattr(following, "_CHUNK", 400)
+    monkeypatch.setattr(live_files, "_CHUNK", 400)
     path = tmp_path / "t.jsonl"
     path.write_bytes(user(1) + b"x" * 2_900 + b"\n" + user(2))
     calls = [follow(truth, tmp_path / "cache", path, redaction()) for _ in range(5)]

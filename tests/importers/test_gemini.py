@@ -109,3 +109,28 @@ def test_a_session_that_is_printed_on_many_lines_is_read_in_a_file_of_lines() ->
     taken = take(("session.jsonl", json.dumps(document, indent=2).encode()))
     assert len(taken.turns) == 2
     assert not taken.report.count("skipped")
+
+
+def test_what_a_resume_says_again_is_a_copy_and_a_compression_is_a_compaction() -> None:
+    call = {"id": "c", "name": "ls", "args": {}, "result": "a.txt"}
+    again = [message("a", content=[{"text": "hello"}]), message("b", "gemini", [{"functionCall": {"name": "ls"}}])]
+    compressed = [again[0], message("s", content="What was done."), message("t", "gemini", "Got it."), again[1]]
+    lines = [
+        HEAD, message("a"), message("b", "gemini", "", toolCalls=[call]),
+        {"$set": {"messages": [*again, message("b_response")]}}, message("c"), message("d", "gemini"),
+        {"$set": {"messages": compressed}}, message("e"), {"$set": {"messages": [*compressed, message("e")]}},
+    ]  # fmt: skip
+    taken = take(("session.jsonl", jsonl(lines)))
+    assert [turn.id for turn in taken.turns] == [own(name) for name in ("a", "b", "c", "d", "s", "t", "e")]
+    assert [part.type for part in taken.turns[1].parts] == ["tool_call", "tool_result"]
+    assert [turn.role for turn in taken.turns if any(part.summary for part in turn.parts)] == ["system"]
+    assert taken.turns[4].parts[0].text == "What was done."
+    assert [parent for parent, _, _ in taken.edges] == [own(name) for name in ("a", "b", "c", "d", "s", "t")]
+    assert taken.report.others["copy"] == 10
+    assert taken.report.adds_up
+
+
+def test_another_greeting_after_a_resume_is_no_compaction() -> None:
+    lines = [HEAD, message("a"), message("b", "gemini"), {"$set": {"messages": [message("other greeting")]}}]
+    taken = take(("session.jsonl", jsonl(lines)))
+    assert not [turn for turn in taken.turns if turn.role == "system"]

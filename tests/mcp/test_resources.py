@@ -21,8 +21,15 @@ def test_a_file_is_read_fenced_and_labelled(agent: Agent) -> None:
     listed = agent.ask(lambda client: client.list_resources()).resources
     assert [(each.uri, each.title, each.mime_type) for each in listed] == [(uri, "Gateway", "text/markdown")]
     text = read(agent, uri).text
-    assert text.startswith("Recalled data")
+    assert text.startswith("Stored data")
     assert "```text\nIt answers.\n```" in text
+
+
+def fenced(text: str) -> str:
+    """Returns what is in the fence of a labelled text."""
+    _, fence, rest = text.partition("```text\n")
+    assert fence
+    return rest.rpartition("\n```")[0]
 
 
 def test_a_snapshot_is_read_as_the_json_that_its_id_proves(agent: Agent) -> None:
@@ -31,8 +38,8 @@ def test_a_snapshot_is_read_as_the_json_that_its_id_proves(agent: Agent) -> None
     uri = f"slicebase://snapshot/{name}"
     assert uri in [each.uri for each in agent.ask(lambda client: client.list_resources()).resources]
     content = read(agent, uri)
-    assert content.mime_type == "application/json"
-    assert snapshot_id(json.loads(content.text)) == name
+    assert content.mime_type == "text/markdown"
+    assert snapshot_id(json.loads(fenced(content.text))) == name
 
 
 def test_a_purged_run_does_not_stop_the_listing(one_agent: Agent) -> None:
@@ -48,7 +55,7 @@ def test_a_purged_run_does_not_stop_the_listing(one_agent: Agent) -> None:
 
 def test_a_manifest_shows_what_was_left_out(one_agent: Agent) -> None:
     built = one_agent.result("context", question="What did the tests say?", tokens=200)
-    manifest = json.loads(read(one_agent, f"slicebase://manifest/{built['manifest_id']}").text)
+    manifest = json.loads(fenced(read(one_agent, f"slicebase://manifest/{built['manifest_id']}").text))
     assert manifest["left_out"]["count"] == built["left_out"]
 
 

@@ -32,7 +32,7 @@ def a_row(agent: Agent, log: str, text: str = "Retries stop after five attempts.
 def test_what_was_remembered_is_found_and_opened(agent: Agent) -> None:
     row = a_row(agent, a_log(agent))
     found = agent.result("search", query="retries attempts")
-    assert [passage["ref"] for passage in found["files"][0]["passages"]] == [row]
+    assert found["files"][0]["passages"] == [row]
     opened = agent.call("recall", refs=[row])
     assert f"{FENCE}Retries stop after five attempts.\n" in text_of(opened)
     assert opened.structured_content["text"] == text_of(opened)
@@ -117,7 +117,8 @@ def test_links_are_explored_in_pages(agent: Agent) -> None:
     second = agent.result("explore", id=hub, limit=2, page=2)
     assert len(second["edges"]) == 1
     assert "next" not in second
-    assert {place["id"] for place in second["places"]} > {hub}
+    assert {edge["target"] for edge in second["edges"]} == {hub}
+    assert "(Retry decisions)" in second["text"]
     assert agent.refusal("explore", id=hub, limit=2, page=3) == "no-page"
 
 
@@ -141,7 +142,7 @@ def test_search_finds_turns_of_conversations(agent: Agent) -> None:
         word = next(word for view in base.graph.turns(session) for word in (view.text or "").split() if len(word) > 5)
     found = agent.result("search", query=f'"{word}"')
     assert found["turns"]
-    assert agent.result("recall", refs=[found["turns"][0]["ref"]])["pieces"][0]["whole"]
+    assert agent.result("recall", refs=[found["turns"][0]["ref"]])["pieces"] == [{"ref": found["turns"][0]["ref"]}]
 
 
 def test_what_is_less_than_was_asked_for_is_said(one_agent: Agent) -> None:
@@ -192,7 +193,7 @@ def test_a_context_is_cited_and_recorded(agent: Agent) -> None:
     assert built["tokens"] <= 2000
     assert built["recorded"]
     with agent.environment.open() as base:
-        assert base.replay(built["manifest_id"]).text == built["text"]
+        assert base.replay(built["manifest_id"]).text in built["text"]
 
 
 # ---- lost
@@ -203,10 +204,10 @@ def test_what_a_compaction_forgot_is_listed_in_pages_and_can_be_opened(agent: Ag
         base.import_([sample])
         known = base.lost()
     first = agent.result("lost", limit=3)
-    assert (first["session"], first["next"]) == (known.session, 2)
+    assert (first["session"], first["next"]) == (f"session:{known.session}", 2)
     assert first["total"] == len(known.items)
     assert agent.result("recall", refs=[item["ref"] for item in first["lost"]])["pieces"]
-    last = agent.result("lost", session=f"session:{first['session']}", limit=200)
+    last = agent.result("lost", session=first["session"], limit=200)
     assert last["lost"][:3] == first["lost"]
 
 
@@ -215,13 +216,14 @@ def test_what_a_compaction_forgot_is_ranked_for_a_prompt_rendered_with_citations
         base.import_([sample])
     prompt = "write the migration for the staging tables"
     ranked = agent.result("lost", prompt=prompt, limit=3)
-    assert any("Do not drop tables on staging" in item["text"] for item in ranked["lost"])
+    assert "Do not drop tables on staging" in ranked["text"]
     built = agent.result("lost", prompt=prompt, tokens=900)
     assert "Do not drop tables on staging" in built["text"]
     with agent.environment.open() as base:
-        assert base.replay(built["summary"].split()[-1]).text == built["text"]
+        assert base.replay(built["summary"].split()[-1]).text in built["text"]
     cost = agent.result("lost", cost=True)
-    assert [item["text"] for item in cost["lost"]] == ["pytest -q tests/test_discount_model.py"]
+    assert [item["kind"] for item in cost["lost"]] == ["command"]
+    assert "pytest -q tests/test_discount_model.py" in cost["text"]
     assert agent.refusal("lost", cost=True, tokens=900) == "bad-arguments"
 
 
@@ -240,7 +242,7 @@ def test_a_run_from_its_start_to_a_proven_claim(agent: Agent) -> None:
     agent.result("run", action="claim", run="build-1", statement="It stops.", status="verified", evidence=cited)
     compacted = agent.result("run", action="compact", run="build-1")
     assert compacted["snapshots"][0].startswith("sn_")
-    status = agent.result("run", action="status", run="build-1")["status"]
+    status = agent.result("run", action="status", run="build-1")["figures"]
     assert status["claims"]["verified"] == 1
     assert [each["run"] for each in agent.result("run", action="status")["runs"]] == ["build-1"]
     reasons = agent.result("why", ref="claim:build-1/c1")["reasons"]
@@ -265,8 +267,8 @@ def test_an_agent_is_told_that_it_repeats_itself(one_agent: Agent) -> None:
     tried += [{"type": "OBSERVE_DONE", "step": 1, "payload": {"text": "error"}}]
     for warned in (False, False, True):
         logged = one_agent.result("run", action="log", run="r", events=tried)
-        assert bool(logged.get("status", {}).get("warnings")) is warned
-    assert one_agent.result("run", action="status", run="r")["status"]["metrics"]["loops"] == 1
+        assert bool(logged.get("warnings")) is warned
+    assert one_agent.result("run", action="status", run="r")["figures"]["metrics"]["loops"] == 1
 
 
 def test_a_run_has_budgets_and_guards_and_a_report_in_pages(one_agent: Agent) -> None:
@@ -275,10 +277,8 @@ def test_a_run_has_budgets_and_guards_and_a_report_in_pages(one_agent: Agent) ->
     asked = [{"type": "QUESTION", "payload": {"question": f"Why {number}?"}} for number in range(200)]
     one_agent.result("run", action="log", run="r", events=asked)
     first = one_agent.result("run", action="report", run="r")
-    assert (
-        "- Steps: 0 of 2" in one_agent.result("run", action="report", run="r", page=first["next"])["status"]["report"]
-    )
-    assert first["status"]["report"].startswith("# Report of run r")
+    assert "- Steps: 0 of 2" in one_agent.result("run", action="report", run="r", page=first["next"])["text"]
+    assert "```text\n# Report of run r" in first["text"]
     tried = [{"type": "ACT_DONE", "step": 1, "payload": {"text": "make"}}]
     tried += [{"type": "OBSERVE_DONE", "step": 1, "payload": {"text": "error"}}]
     assert one_agent.refusal("run", action="log", run="r", events=tried * 3) == "loop-found"
@@ -394,7 +394,8 @@ def test_a_folder_without_a_workspace_stays_without_one(
 def test_a_server_that_only_reads_lists_no_writing_tool(agent: Agent) -> None:
     reader = agent._replace(environment=agent.environment._replace(read_only=True))
     tools = reader.ask(lambda client: client.list_tools()).tools
-    assert {tool.name for tool in tools} == {"search", "recall", "explore", "context", "lost", "why", "verify"}
+    reading = {"search", "recall", "list", "explore", "context", "lost", "slice", "why", "verify"}
+    assert {tool.name for tool in tools} == reading
     assert all(tool.annotations and tool.annotations.read_only_hint for tool in tools)
     refused = reader.protocol_error(lambda client: client.call_tool("create", {"title": "T", "summary": "S"}))
     assert refused["code"] == "no-tool"

@@ -64,6 +64,28 @@ def test_a_manifest_says_which_rows_and_files_of_the_library_were_searched(memor
     assert build_context(memory.truth, memory.turn_index, None, request).manifest.filters == {}
 
 
+LONG = "The pump of the second floor has to be bled before the heating is switched on, " * 3
+
+
+@pytest.mark.parametrize(("text", "times", "shown"), [
+    ("a pump leaks", (400, 400), 1), ("a pump leaks", (400, 401), 2), ("a pump leaks", (0, 0), 2),
+    (LONG, (400, 401), 1), (LONG, (0, 0), 1),
+])  # fmt: skip
+def test_the_copy_of_a_turn_in_a_resumed_session_is_left_out_and_listed(
+    memory: Slicebase, text: str, times: tuple[int, int], shown: int
+) -> None:
+    """What is short may have been said twice, and so may what has no date."""
+    for session, days in zip("ab", times, strict=True):
+        each = turn(f"in {session}", session=session, text=text, time=days * DAY)
+        memory.truth.turns.add(Session(session, "test"), [each], annotate)
+    context = memory.context("where is the pump?", 4000, turns=9)
+    assert [piece.text for piece in context.pieces] == [text] * shown
+    assert [left.reason for left in context.left_out] == ["copy"] * (2 - shown)
+    assert context.manifest.considered == 2
+    if times[0] < times[1]:
+        assert context.pieces[0].ref == f"turn:{name('in b')}"
+
+
 def test_a_question_that_is_asked_again_has_the_same_budget_and_policy(memory: Slicebase) -> None:
     first = memory.context("text of 2", 300, turns=2, policy="broad")
     again = memory.context_again(first.id)

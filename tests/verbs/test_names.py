@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
+import hypothesis
 import pytest
+from hypothesis import strategies as st
 
 from slicebase import Exit, Graph, Library, Runs, Slicebase, SlicebaseError
 from slicebase.cli import main
@@ -18,7 +20,8 @@ from slicebase.core.refs import parse
 from slicebase.core.short_ids import SHORTEST_ID
 from slicebase.mcp.calls import ServerEnvironment
 from slicebase.mcp.tools import TOOLS, call_tool, schema
-from slicebase.verbs.names import shortened
+from slicebase.verbs.names import EVERYTHING, short_places, shortened
+from tests.amounts import MORE
 from tests.codes import code_of
 from tests.graph.test_graph_file import record
 from tests.test_api import SHORT_SAMPLE, members
@@ -182,6 +185,40 @@ def test_a_step_of_a_run_knows_its_complete_id(world: World) -> None:
     with world.memory.runs.step("run:a-run-of", compact=False) as step:
         assert step.run_id == "a-run-of-many-steps"
     assert code_of(world.memory.runs.step("twin-run-").__enter__) == "ambiguous-id"
+
+
+# What is printed
+
+HEX_FILES = ("0a0a0a0a", "0a0a0a0a0123456789ABCDEFGH", "0B0B0B0B0123456789ABCDEFGH", "01JRVN11000000000000000001")
+HEX_TURNS = [f"{first}-{last}000-4000-8000-000000000001" for first in ("0a0a0a0a", "0b0b0b0b") for last in "12"]
+HEX_OTHERS = ("01JRVN11000000000000000002", "01234567-a-name", "0c0c0c0c-2000-4000-8000-000000000001")
+
+
+@hypothesis.settings(max_examples=6 * MORE, deadline=None)
+@hypothesis.given(
+    files=st.sets(st.sampled_from((*HEX_FILES, "0c0c0c0c-notes", "01234567012345678900000000"))),
+    turns=st.sets(st.sampled_from((*HEX_TURNS, "0c0c0c0c-1000-4000-8000-000000000001")), min_size=1),
+    runs=st.sets(st.sampled_from(HEX_OTHERS)),
+)
+def test_what_is_printed_short_names_one_thing_whatever_else_there_is(
+    tmp_path_factory: pytest.TempPathFactory, files: set[str], turns: set[str], runs: set[str]
+) -> None:
+    """Every kind of thing counts that a verb finds by a bare id: a context says only the ids of its turns."""
+    folder = tmp_path_factory.mktemp("short")
+    with Slicebase.init(folder) as memory:
+        for file in files:
+            memory.library.create("Deploys", "S.", id=file)
+        for run in runs:
+            memory.runs.start(run, "o", "d")
+        records = [record(1, id=turn, session_id="s", content=f"deploys {turn}") for turn in turns]
+        (folder / "graph.json").write_text(json.dumps({"turns": records, "edges": []}))
+        memory.import_(folder / "graph.json", format="graph")
+        pieces = memory.context("deploys", 4000).manifest.pieces
+        printed = [(piece.shown, piece.ref) for piece in pieces if piece.ref.startswith("turn:")]
+        assert len(printed) == len(turns)
+        printed += [(short, f"file:{file}") for file, short in short_places(memory, files).items()]
+        for short, whole in printed:
+            assert str(memory.names.ref(short, EVERYTHING)) == whole
 
 
 # Commands

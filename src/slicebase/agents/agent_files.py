@@ -1,15 +1,10 @@
-"""Changes files of the project that are not ours alone: JSON settings, and a marked block in AGENTS.md.
+"""A change to a file of the project that is not ours alone, and the marked block in AGENTS.md.
 
-An item is added to a JSON text or removed from it, and nothing else changes: order, spacing and every other byte stay.
-These functions only find positions; the caller parses the result and compares its values.
-
-The block in AGENTS.md says how agents use the memory here. The text around it is not changed.
+The block says how agents use the memory here. The text around it is not changed.
 """
 
-import json
-import re
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from slicebase.core.parsers import decode
 from slicebase.errors import SlicebaseError, Where
@@ -33,93 +28,6 @@ class TextChange(NamedTuple):
         """Returns a message about the change for people."""
         done = "changed" if self.text is not None else "removed"
         return f"{self.path} " + (f"{'would be' if dry_run else 'was'} {done}" if self.changed else "is up to date")
-
-
-# JSON texts
-
-MemberStep = str | int
-_SPACE: Final = re.compile(r"[ \t\r\n]*")
-_INDENT: Final = re.compile(r"\n([ \t]+)\S")
-_decoder = json.JSONDecoder(strict=False)
-
-
-class JsonMember(NamedTuple):
-    """A member of an object or an element of an array. It starts at `start`, its value at `value`."""
-
-    step: MemberStep
-    start: int
-    value: int
-    end: int
-
-
-def items(text: str, start: int) -> list[JsonMember]:
-    """Returns the members of the object or array that begins at `start`, in their order."""
-    is_object = text[start] == "{"
-    found: list[JsonMember] = []
-    at = _skip(text, start + 1)
-    while text[at] not in "}]":
-        step: MemberStep = len(found)
-        value = at
-        if is_object:
-            step, after_key = _decoder.raw_decode(text, at)
-            value = _skip(text, _skip(text, after_key) + 1)
-        _, end = _decoder.raw_decode(text, value)
-        found.append(JsonMember(step, at, value, end))
-        at = _skip(text, end)
-        if text[at] == ",":
-            at = _skip(text, at + 1)
-    return found
-
-
-def find(text: str, *path: MemberStep) -> int | None:
-    """Returns where the value at a path begins. Of keys that occur twice the last one counts, as for JSON parsers."""
-    at: int | None = _skip(text, 0)
-    for step in path:
-        if at is None or text[at] not in "{[":
-            return None
-        at = next((item.value for item in reversed(items(text, at)) if item.step == step), None)
-    return at
-
-
-def with_item(text: str, path: tuple[MemberStep, ...], value: Any, key: str | None = None) -> str:
-    """Returns the text with one more element in the array at a path, or one more member in the object there."""
-    start = find(text, *path)
-    assert start is not None
-    unit = _unit(text)
-    depth = len(path) + 1
-    line = "\n" + unit * depth
-    shown = json.dumps(value, ensure_ascii=False, indent=unit).replace("\n", line)
-    entry = shown if key is None else f"{json.dumps(key, ensure_ascii=False)}: {shown}"
-    existing = items(text, start)
-    if existing:
-        return text[: existing[-1].end] + "," + line + entry + text[existing[-1].end :]
-    end = _skip(text, start + 1)
-    return text[: start + 1] + line + entry + "\n" + unit * (depth - 1) + text[end:]
-
-
-def without_item(text: str, path: tuple[MemberStep, ...], step: MemberStep) -> str:
-    """Returns the text without one item, its comma and the space before it. An empty container loses its space."""
-    start = find(text, *path)
-    assert start is not None
-    existing = items(text, start)
-    at = next(index for index in reversed(range(len(existing))) if existing[index].step == step)
-    if len(existing) == 1:
-        return text[: start + 1] + text[_skip(text, existing[0].end) :]
-    if at:
-        return text[: existing[at - 1].end] + text[existing[at].end :]
-    return text[: existing[0].start] + text[existing[1].start :]
-
-
-def _skip(text: str, at: int) -> int:
-    match = _SPACE.match(text, at)
-    assert match is not None
-    return match.end()
-
-
-def _unit(text: str) -> str:
-    """Returns the indentation of one level in the text."""
-    match = _INDENT.search(text)
-    return match[1] if match else "  "
 
 
 # The block in AGENTS.md

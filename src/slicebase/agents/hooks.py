@@ -1,19 +1,22 @@
-"""Installs, finds and removes our hooks in the settings of a coding agent.
+"""Installs, finds and removes our hooks in the settings of coding agents, of a project or of the user.
 
-A hook is known by the comment at the end of its command, which the shell ignores. The settings before the change are
-kept beside the workspace: if nobody has changed them since, removing the hooks restores them byte for byte.
+The settings before the change are kept: if nobody has changed them since, removing the hooks restores them byte for
+byte. Settings of the user are outside of every workspace: only commands that name this scope write them.
 """
 
-import json
 from collections.abc import Iterator, Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from slicebase.agents.agent_files import TextChange, find, with_item, without_item
+from slicebase.agents.agent_files import TextChange
+from slicebase.agents.clients import CLIENTS, Client, HookScope, client_named
+from slicebase.agents.hook_settings import MARK, bad_settings, hook_events, with_hooks, without_hooks
+from slicebase.agents.opencode_plugin import PLUGIN_MARK, plugin_text
 from slicebase.core.parsers import decode
-from slicebase.errors import SlicebaseError, Where
+from slicebase.errors import SlicebaseError
 from slicebase.workspace.atomic import (
     TEXT_FILE,
     create_folder,
@@ -23,25 +26,12 @@ from slicebase.workspace.atomic import (
     remove_empty_folder,
     write_bytes,
 )
-from slicebase.workspace.boundary import inside
+from slicebase.workspace.boundary import inside, real_path
 from slicebase.workspace.workspace import Workspace, create_local_folder
 
-MARK: Final = "# slicebase"
 PROGRAM: Final = "tt"
 _KEPT: Final = "hooks.json"
 _LARGEST_KEPT: Final = 16 * TEXT_FILE  # bytes: settings before and after a change, escaped
-
-
-class Client(NamedTuple):
-    """A coding agent: where its settings are in a project, and the events that we handle."""
-
-    settings: str
-    events: tuple[str, ...]
-
-
-CLIENTS: Final[Mapping[str, Client]] = {
-    "claude-code": Client(".claude/settings.json", ("SessionStart", "UserPromptSubmit", "PreCompact", "SessionEnd")),
-}
 
 
 class _KeptSettings(msgspec.Struct):
@@ -49,7 +39,7 @@ class _KeptSettings(msgspec.Struct):
 
     before: str | None
     after: str
-    made_folder: bool
+    made: int = 0  # folders that we created for it
 
 
 _decoder = msgspec.json.Decoder(dict[str, _KeptSettings])
@@ -59,70 +49,110 @@ _encoder = msgspec.json.Encoder()
 class HookStatus(NamedTuple):
     """The path of the settings, and the events whose hooks are installed or missing there."""
 
+    client: str
+    scope: HookScope
     path: str
     installed: tuple[str, ...]
     missing: tuple[str, ...]
+    problem: str | None = None  # why the settings cannot be read
+
+    @property
+    def state(self) -> str:
+        """`installed`, `partly`, `missing` or `unreadable`."""
+        if self.problem:
+            return "unreadable"
+        return ("partly" if self.missing else "installed") if self.installed else "missing"
 
     def as_json(self) -> dict[str, Any]:
-        return {"path": self.path, "installed": list(self.installed), "missing": list(self.missing)}
+        return {**self._asdict(), "state": self.state}
 
 
 class ClientHooks:
     """The hooks of a workspace's project."""
 
+    scope = HookScope.PROJECT
+
     def __init__(self, workspace: Workspace) -> None:
-        self._workspace = workspace
         self._root = workspace.root
+        self._lock = workspace.lock
         self._kept = workspace.local(_KEPT)
+
+    # What the scopes have of their own
+
+    def _path(self, client: Client) -> Path:
+        """Returns where the settings are written, without symbolic links."""
+        return inside(self._root, self._root / client.settings)
+
+    def _within(self, path: Path) -> Path:
+        """Returns the folder out of which no link may lead a write to this path."""
+        return self._root
+
+    def _prepare(self) -> None:
+        create_local_folder(self._root)
+
+    def _command(self, program: str, client: str, event: str) -> str:
+        return f"{program} hook run {event} --client {client}"
+
+    # Verbs
 
     def install(self, client: str, *, program: str = PROGRAM, dry_run: bool = False) -> TextChange:
         """Adds the hooks that are missing; everything else in the settings stays as it is."""
-        path, events = self._of(client)
-        create_local_folder(self._workspace.root)
-        with locked(self._workspace.lock):
+        about = client_named(client)
+        path = self._path(about)
+        if not dry_run:
+            self._prepare()
+        with nullcontext() if dry_run else locked(self._lock):
             before = _read(path)
-            text = before if before and before.strip() else "{}\n"
-            for event in events:
-                if event not in _our_events(_parsed(text, path)):
-                    text = _with_hook(text, path, event, f"{program} hook run {event} {MARK}")
+            commands = {event: self._command(program, client, event) for event in about.events}
+            text = _with(before, path, about, commands)
             if text != before and not dry_run:
-                self._keep(client, before, text, made_folder=not path.parent.exists())
-                create_folder(path.parent, within=self._root)
-                write_bytes(path, [text.encode()], within=self._root)
+                self._keep(client, path, before, text)
+                create_folder(path.parent, within=self._within(path))
+                write_bytes(path, [text.encode()], within=self._within(path))
         return TextChange(str(path), text != before, text)
 
     def uninstall(self, client: str, *, dry_run: bool = False) -> TextChange:
-        """Removes our hooks, and the file and its folder if we created them."""
-        path, _ = self._of(client)
-        create_local_folder(self._workspace.root)
-        with locked(self._workspace.lock):
+        """Removes our hooks, and the file and its folders if we created them."""
+        about = client_named(client)
+        path = self._path(about)
+        if not dry_run:
+            self._prepare()
+        with nullcontext() if dry_run else locked(self._lock):
             now = _read(path)
-            kept = self._all_kept().get(client)
-            text = _without_hooks(now, path) if now and now.strip() else now
-            if kept is not None and now == kept.after:
-                text = kept.before
-            elif text is not None and kept is not None and kept.before is None and text.strip() == "{}":
-                text = None
+            kept = self._all_kept()
+            text = _original(now, path, about, kept.get(client))
             if not dry_run:
-                self._put_back(client, path, now, text, kept)
+                self._put_back(path, now, text, kept.pop(client, None))
+                self._write_kept(kept)
         return TextChange(str(path), text != now, text)
 
     def status(self, client: str) -> HookStatus:
         """Returns which hooks are installed and which are missing."""
-        path, events = self._of(client)
-        text = _read(path)
-        installed = _our_events(_parsed(text, path)) if text and text.strip() else set()
-        return HookStatus(
-            str(path),
-            tuple(event for event in events if event in installed),
-            tuple(event for event in events if event not in installed),
-        )
+        about = client_named(client)
+        path = self._path(about)
+        there = _events(_read(path), path, about)
+        installed = tuple(event for event in about.events if event in there)
+        missing = tuple(event for event in about.events if event not in there)
+        return HookStatus(client, self.scope, str(path), installed, missing)
 
-    def _of(self, client: str) -> tuple[Path, tuple[str, ...]]:
-        if client not in CLIENTS:
-            known = ", ".join(CLIENTS)
-            raise SlicebaseError("unknown-client", f"there are no hooks for {client!r}", hint=f"clients are {known}")
-        return inside(self._root, self._root / CLIENTS[client].settings), CLIENTS[client].events
+    def statuses(self) -> Iterator[HookStatus]:
+        """Yields the status of every client. One whose settings cannot be read tells why."""
+        for name, client in CLIENTS.items():
+            try:
+                yield self.status(name)
+            except SlicebaseError as error:
+                path = error.where.file or client.settings
+                yield HookStatus(name, self.scope, path, (), tuple(client.events), str(error))
+
+    def marked(self) -> Iterator[str]:
+        """Yields the clients whose settings hold our mark, even if they cannot be read otherwise."""
+        for name, client in CLIENTS.items():
+            try:
+                data = read_bytes(self._path(client), most=TEXT_FILE)
+            except (OSError, SlicebaseError):  # nothing that we wrote
+                continue
+            if (PLUGIN_MARK if client.plugin else MARK).encode() in data:
+                yield name
 
     # The settings before our change
 
@@ -132,93 +162,90 @@ class ClientHooks:
         except (OSError, SlicebaseError, msgspec.MsgspecError):
             return {}
 
-    def _keep(self, client: str, before: str | None, after: str, *, made_folder: bool) -> None:
+    def _keep(self, client: str, path: Path, before: str | None, after: str) -> None:
         known = self._all_kept()
         earlier = known.get(client)
-        if earlier is not None and earlier.after == before:  # installed again after our own change
-            before, made_folder = earlier.before, earlier.made_folder
-        known[client] = _KeptSettings(before, after, made_folder)
-        write_bytes(self._kept, [_encoder.encode(known)], within=self._root, private=True)
+        made = sum(not folder.exists() for folder in path.parents) or (earlier.made if earlier else 0)
+        known[client] = _KeptSettings(_original(before, path, client_named(client), earlier), after, made)
+        self._write_kept(known)
 
-    def _put_back(self, client: str, path: Path, now: str | None, text: str | None, kept: _KeptSettings | None) -> None:
-        if text is None:
-            remove(path, within=self._root)
-            if kept is not None and kept.made_folder:
-                remove_empty_folder(path.parent, within=self._root)
-        elif text != now:
-            write_bytes(path, [text.encode()], within=self._root)
-        left = {name: each for name, each in self._all_kept().items() if name != client}
-        if left:
-            write_bytes(self._kept, [_encoder.encode(left)], within=self._root, private=True)
+    def _write_kept(self, known: dict[str, _KeptSettings]) -> None:
+        if known:
+            write_bytes(self._kept, [_encoder.encode(known)], within=self._within(self._kept), private=True)
         else:
-            remove(self._kept, within=self._root)
+            remove(self._kept, within=self._within(self._kept))
+
+    def _put_back(self, path: Path, now: str | None, text: str | None, kept: _KeptSettings | None) -> None:
+        if text is None:
+            remove(path, within=self._within(path))
+            for folder in path.parents[: kept.made if kept else 0]:
+                remove_empty_folder(folder, within=self._within(folder))
+        elif text != now:
+            write_bytes(path, [text.encode()], within=self._within(path))
 
 
-_SECONDS: Final = 10  # the time limit after which the client stops a hook
+_STATE: Final = ".local/state"  # below the home, unless XDG_STATE_HOME names another folder
 
 
-def _with_hook(text: str, path: Path, event: str, command: str) -> str:
-    hook = {"hooks": [{"type": "command", "command": command, "timeout": _SECONDS}]}
-    if find(text, "hooks") is None:
-        changed = with_item(text, (), {event: [hook]}, "hooks")
-    elif find(text, "hooks", event) is None:
-        changed = with_item(text, ("hooks",), [hook], event)
-    else:
-        changed = with_item(text, ("hooks", event), hook)
-    wanted = _parsed(text, path)
-    wanted.setdefault("hooks", {}).setdefault(event, []).append(hook)
-    if _parsed(changed, path) != wanted:
-        raise _bad(path, "a hook cannot be added without a change to something else")
-    return changed
+class UserHooks(ClientHooks):
+    """The hooks of the user, which run in every project. `variables` is like `os.environ`."""
+
+    scope = HookScope.USER
+
+    def __init__(self, home: Path, variables: Mapping[str, str]) -> None:
+        self._home, self._variables = home, variables
+        self._folder = real_path(Path(variables.get("XDG_STATE_HOME") or home / _STATE, "slicebase"))
+        self._lock = self._folder / "lock"
+        self._kept = self._folder / _KEPT
+
+    def _path(self, client: Client) -> Path:
+        # A link here was made by the user, often to a folder with all settings: its target is what the command names.
+        return real_path(client.user.path(self._home, self._variables))
+
+    def _within(self, path: Path) -> Path:
+        return next(folder for folder in path.parents if folder.is_dir())
+
+    def _prepare(self) -> None:
+        create_folder(self._folder, within=self._folder)
+
+    def _command(self, program: str, client: str, event: str) -> str:
+        return f"{super()._command(program, client, event)} --scope {self.scope}"
 
 
-def _without_hooks(text: str, path: Path) -> str:
-    """Returns the settings without our commands, and without groups and keys that become empty."""
-    while (steps := next(_our_paths(_parsed(text, path)), None)) is not None:
-        text = without_item(text, steps[:-1], steps[-1])
-        while len(steps) > 1 and not _at(_parsed(text, path), steps := steps[:-1]):
-            text = without_item(text, steps[:-1], steps[-1])
-    return text
+# The text of settings, in the form of the client
 
 
-def _our_paths(settings: dict[str, Any]) -> Iterator[tuple[str | int, ...]]:
-    """Yields the paths of our commands."""
-    for event, groups in settings.get("hooks", {}).items():
-        for number, group in enumerate(groups):
-            inner = group.get("hooks") if isinstance(group, dict) else None
-            for index, hook in enumerate(inner if isinstance(inner, list) else []):
-                if isinstance(hook, dict) and str(hook.get("command", "")).rstrip().endswith(MARK):
-                    yield "hooks", event, number, "hooks", index
+def _with(text: str | None, path: Path, client: Client, commands: dict[str, str]) -> str:
+    if not client.plugin:
+        return with_hooks(text, path, client, {event: f"{command} {MARK}" for event, command in commands.items()})
+    if text and not text.startswith(PLUGIN_MARK):
+        raise bad_settings(path, "the file is not ours")
+    return plugin_text(commands, client.time_limit(""))
 
 
-def _our_events(settings: dict[str, Any]) -> set[str]:
-    return {str(path[1]) for path in _our_paths(settings)}
+def _original(now: str | None, path: Path, client: Client, kept: _KeptSettings | None) -> str | None:
+    """Returns the settings without us: as they were, if nobody changed them since, else what is left of them."""
+    if kept is not None and now == kept.after:
+        return kept.before
+    text = _without(now, path, client)
+    created = kept is not None and kept.before is None
+    return None if created and text is not None and text.strip() == "{}" else text
 
 
-def _at(value: Any, path: tuple[str | int, ...]) -> Any:
-    """Returns the value at a path; for a group of hooks its list, which decides whether the group is empty."""
-    for step in path:
-        value = value[step]
-    return value.get("hooks") if isinstance(value, dict) and len(path) == 3 else value
+def _without(text: str | None, path: Path, client: Client) -> str | None:
+    if text is None or not client.plugin:
+        return without_hooks(text, path, client) if text and text.strip() else text
+    return None if text.startswith(PLUGIN_MARK) else text
 
 
-def _parsed(text: str, path: Path) -> dict[str, Any]:
-    try:
-        settings = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise _bad(path, f"the settings are not JSON: {error}") from None
-    hooks = settings.get("hooks", {}) if isinstance(settings, dict) else None
-    if not isinstance(hooks, dict) or not all(isinstance(groups, list) for groups in hooks.values()):
-        raise _bad(path, "the settings do not have the form that the client documents")
-    return dict(settings)
+def _events(text: str | None, path: Path, client: Client) -> set[str]:
+    if not client.plugin:
+        return hook_events(text, path, client)
+    return set(client.events) if text and text.startswith(PLUGIN_MARK) else set()
 
 
 def _read(path: Path) -> str | None:
     try:
         return decode(read_bytes(path, most=TEXT_FILE), name=str(path))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
-
-
-def _bad(path: Path, message: str) -> SlicebaseError:
-    return SlicebaseError("bad-client-settings", message, hint="fix the file by hand", where=Where(str(path)))

@@ -2,7 +2,8 @@
 
 A memory file is a slice file whose metadata names its path: no path from a model ever reaches the disk, so that none
 can lead out of the workspace. A deleted file is forgotten in place and can be restored. A file that overflow divided is
-shown as one text, and edited in the part that has the place. Results use the wording of the tool's documentation.
+shown as one text, and edited in the part that has the place. Results, messages and edits are those of the package
+`anthropic` for files in a folder (docs/adapters.md lists the differences).
 """
 
 import re
@@ -64,6 +65,14 @@ class _Edit(NamedTuple):
         at = self.start if start is None else start
         return whole[:at] + self.text + whole[at + self.size :]
 
+    @classmethod
+    def between(cls, old: str, new: str, start: int) -> "_Edit":
+        """Returns the smallest edit from one text to another, if they are the same up to `start`."""
+        same = 0
+        while same < min(len(old), len(new)) - start and old[-1 - same] == new[-1 - same]:
+            same += 1
+        return cls(start, len(old) - same - start, new[start : len(new) - same])
+
 
 class MemoryCommand(NamedTuple):
     """A command: its required and optional arguments, by name and type, and what it does."""
@@ -95,10 +104,11 @@ class MemoryTool:
                 raise SlicebaseError("bad-command", f"{given['command']} does not take {name}, or not of this type")
         for name in command.takes.keys() - given.keys():
             raise SlicebaseError("bad-command", f"{given['command']} needs {name}")
-        paths = {name: _checked(given[name]) for name in given if name.endswith("path")}
+        paths = {name: _checked(given[name]) for name in command.takes if name.endswith("path")}
         if given["command"] in ("create", "rename"):  # the others name a file that exists
             self.surroundings.redaction.refuse("the path", list(paths.values()))
-        return command.do(self, {**given, **paths}, self._library.stamp(provenance))
+        plain = {f"plain_{name}": path for name, path in paths.items()}
+        return command.do(self, {**given, **plain}, self._library.stamp(provenance))
 
     # Reading
 
@@ -108,18 +118,14 @@ class MemoryTool:
         return {path: file for file in found if (path := _path_of(file)) and not file.archived and not file.purged}
 
     def _view(self, given: MemoryArguments, stamp: Stamp) -> str:
-        path, files = given["path"], self._files()
-        if path in files:
-            return _view_text(path, self._shown(files[path]).text, given.get("view_range"))
-        if path != ROOT and not _below(path, files):
+        path, plain, files = given["path"], given["plain_path"], self._files()
+        if plain in files:
+            return _view_text(path, self._shown(files[plain]).text, given.get("view_range"))
+        if plain != ROOT and not _below(plain, files):
             raise SlicebaseError("no-file", f"The path {path} does not exist. Please provide a valid path.")
-        if given.get("view_range") is not None:
-            raise SlicebaseError("bad-command", "view_range is for a file, not for a directory")
-        shown = "\n".join(f"{_size(size)}\t{name}" for name, size in _tree(path, self._sizes(files)))
-        heading = (
-            f"Here're the files and directories up to 2 levels deep in {path}, excluding hidden items and node_modules:"
-        )
-        return f"{heading}\n{shown}"
+        heading = f"Here're the files and directories up to 2 levels deep in {path}, excluding hidden items:"
+        shown = [f"{_size(size)}\t{path}/{name}" for name, size in _tree(plain, self._sizes(files))]
+        return "\n".join([heading, f"{_size(_FOLDER)}\t{path}", *shown])
 
     def _shown(self, file: SliceFile, *unwritten: SliceFile) -> "_Shown":
         """Returns the text of a file with its parts, as if it had never been divided. Forgotten parts are not read."""
@@ -142,9 +148,9 @@ class MemoryTool:
     # Writing
 
     def _create(self, given: MemoryArguments, stamp: Stamp) -> str:
-        path = given["path"]
+        path = given["plain_path"]
         with self._folder.writing() as writer:
-            self._refuse_used(path, f"Error: File {path} already exists")
+            self._refuse_used(path, f"File {given['path']} already exists")
             file = new_file(
                 id=stamp.file_id,
                 title=path.removeprefix(ROOT + "/"),
@@ -158,19 +164,19 @@ class MemoryTool:
                 name=f"{LIBRARY}/{file_name(stamp.file_id)}",
             )
             writer.add(file)
-        return f"File created successfully at: {path}"
+        return f"File created successfully at: {given['path']}"
 
     def _str_replace(self, given: MemoryArguments, stamp: Stamp) -> str:
         path, old = given["path"], given["old_str"]
         with self._folder.writing() as writer:
-            file = self._file(path)
+            file = self._file(given)
             text = self._shown(file).text
             found = _places_of(old, text) or _places_of(self.surroundings.redaction.uncounted(old), text)
             if not found:
                 raise SlicebaseError(
                     "edit-refused", f"No replacement was performed, old_str `{old}` did not appear verbatim in {path}."
                 )
-            if len(found) > 1:
+            if len(found) > 1 and text.count(old) != 1:  # overlapping ones are one
                 lines = ", ".join(str(text.count("\n", 0, at) + 1) for at, _ in found)
                 raise SlicebaseError(
                     "edit-refused",
@@ -179,64 +185,81 @@ class MemoryTool:
                 )
             start, size = found[0]
             self._edit(writer, file, _Edit(start, size, given["new_str"]), stamp)
-            new = self._shown(self._file(path)).text
+            new = self._shown(self._file(given)).text
         first = new.count("\n", 0, start)
-        return "The memory file has been edited.\n" + _snippet(new, first, given["new_str"].count("\n"))
+        return f"{_EDITED}\n{_numbered(new.split(_END), max(0, first - _AROUND), first + _AROUND + 1)}"
 
     def _insert(self, given: MemoryArguments, stamp: Stamp) -> str:
-        path, line = given["path"], given["insert_line"]
+        line = given["insert_line"]
         with self._folder.writing() as writer:
-            file = self._file(path)
-            lines = _LINE.findall(self._shown(file).text)
+            file = self._file(given)
+            text = self._shown(file).text
+            lines = _LINE.findall(text)
             if not 0 <= line <= len(lines):
                 raise SlicebaseError(
                     "edit-refused",
-                    f"Error: Invalid `insert_line` parameter: {line}. "
-                    f"It should be within the range of lines of the file: [0, {len(lines)}]",
+                    f"Invalid `insert_line` parameter: {line}. It should be within the range [0, {len(lines)}].",
                 )
-            before, text = "".join(lines[:line]), given["insert_text"]
-            text = ("\n" if before and not before.endswith("\n") else "") + text
-            text += "\n" if lines[line:] and not text.endswith("\n") else ""
-            self._edit(writer, file, _Edit(len(before), 0, text), stamp)
-        return f"The file {path} has been edited."
+            before, inserted = "".join(lines[:line]), given["insert_text"].rstrip(_END)
+            if parts_of(file):
+                inserted = (_END if before and not before.endswith(_END) else "") + inserted
+                edit = _Edit(len(before), 0, inserted + (_END if lines[line:] else ""))
+            else:
+                bare = [each.removesuffix(_END) for each in lines]
+                new = _END.join([*bare[:line], inserted, *bare[line:]])
+                edit = _Edit.between(text, new if new.endswith(_END) else new + _END, len(before))
+            self._edit(writer, file, edit, stamp)
+        return f"The file {given['path']} has been edited."
 
     def _delete(self, given: MemoryArguments, stamp: Stamp) -> str:
-        path = given["path"]
+        path = given["plain_path"]
+        if path == ROOT:
+            raise SlicebaseError("edit-refused", f"Cannot delete the {ROOT} directory itself")
+        if not self._forget(path, stamp):
+            raise SlicebaseError("no-file", f"The path {given['path']} does not exist")
+        return f"Successfully deleted {given['path']}"
+
+    def clear(self, *, provenance: Provenance | None = None) -> str:
+        """Forgets every memory file."""
+        self._forget(ROOT, self._library.stamp(provenance))
+        return "All memory cleared"
+
+    def _forget(self, path: str, stamp: Stamp) -> bool:
+        """Forgets a file, or everything in a folder, and returns whether there was something."""
         with self._folder.writing() as writer:
             files = self._files()
             gone = [name for name in files if name == path or name.startswith(path + "/")]
-            if path == ROOT or not gone:
-                message = (
-                    f"Error: The path {path} does not exist" if path != ROOT else f"Error: {ROOT} cannot be deleted"
-                )
-                raise SlicebaseError("no-file" if path != ROOT else "edit-refused", message)
             logs = Logs(self._folder)
             whole = [
                 part for name in gone for part in (logs.whole(files[name]) if parts_of(files[name]) else [files[name]])
             ]
             marked = [(part, archived(part, stamp.time, "deleted by a memory tool")) for part in whole if is_read(part)]
             writer.write(*(FileWrite(part, with_writer(new, stamp)) for part, new in marked))
-        return f"Successfully deleted {path}"
+        return bool(gone)
 
     def _rename(self, given: MemoryArguments, stamp: Stamp) -> str:
-        old, new = given["old_path"], given["new_path"]
+        old, new = given["plain_old_path"], given["plain_new_path"]
+        if old == ROOT:
+            raise SlicebaseError("edit-refused", f"Cannot rename the {ROOT} directory itself")
         with self._folder.writing() as writer:
             files = self._files()
+            self._refuse_used(new, f"The destination {given['new_path']} already exists")
             moved = [name for name in files if name == old or name.startswith(old + "/")]
-            if old == ROOT or not moved:
-                raise SlicebaseError("no-file", f"Error: The path {old} does not exist")
-            self._refuse_used(new, f"Error: The destination {new} already exists")
+            if not moved:
+                raise SlicebaseError("no-file", f"The path {given['old_path']} does not exist")
             if new.startswith(old + "/"):
-                raise SlicebaseError("edit-refused", f"Error: {new} is inside {old}")
+                raise SlicebaseError("edit-refused", f"{new} is inside {old}")
             paths = {name: set_key(files[name], f"slice.meta.{KEY}", new + name.removeprefix(old)) for name in moved}
             writer.write(*(FileWrite(files[name], with_writer(file, stamp)) for name, file in paths.items()))
-        return f"Successfully renamed {old} to {new}"
+        return f"Successfully renamed {given['old_path']} to {given['new_path']}"
 
-    def _file(self, path: str) -> SliceFile:
-        file = self._files().get(path)
-        if file is None:
-            raise SlicebaseError("no-file", f"Error: The path {path} does not exist. Please provide a valid path.")
-        return file
+    def _file(self, given: MemoryArguments) -> SliceFile:
+        path, files = given["plain_path"], self._files()
+        if path in files:
+            return files[path]
+        if path == ROOT or _below(path, files):
+            raise SlicebaseError("no-file", f"The path {given['path']} is not a file.")
+        raise SlicebaseError("no-file", f"The path {given['path']} does not exist. Please provide a valid path.")
 
     def _refuse_used(self, path: str, message: str) -> None:
         """Refuses a path that is in use: by something at it or below it, or by a file above it."""
@@ -286,8 +309,10 @@ def _checked(path: str) -> str:
     plain = path.rstrip("/") if path != "/" else path
     steps = plain.split("/")
     odd = "\\" in path or not path.isprintable() or _ENCODED.search(path) or path.strip() != path
+    if not path.startswith(ROOT):
+        raise SlicebaseError("outside-workspace", f"Path must start with {ROOT}, got: {path}")
     if odd or steps[:2] != ["", ROOT[1:]] or any(step in ("", ".", "..") for step in steps[2:]):
-        raise SlicebaseError("outside-workspace", f"Error: {path!r} is not a path below {ROOT}")
+        raise SlicebaseError("outside-workspace", f"Path {path} would escape {ROOT} directory")
     return plain
 
 
@@ -311,62 +336,59 @@ def _below(path: str, files: Mapping[str, SliceFile]) -> bool:
 
 
 _LEVELS: Final = 2  # of folders that a view shows
+_FOLDER: Final = 4096  # bytes: what most file systems say of a small folder
 
 
-def _tree(path: str, files: Mapping[str, int]) -> Iterator[tuple[str, int]]:
-    """Yields a folder and what it contains, two levels deep, each with its size and that of everything below."""
-    sizes = {path: 0}
-    for name in sorted(files):
-        if not name.startswith(path + "/"):
+def _tree(path: str, sizes: Mapping[str, int], depth: int = 1) -> Iterator[tuple[str, int]]:
+    """Yields what a folder contains, two levels deep: the path below the folder, and the size."""
+    inside: dict[str, int | None] = {}
+    for name, size in sizes.items():
+        if name.startswith(path + "/"):
+            step, _, below = name.removeprefix(path + "/").partition("/")
+            inside[step] = None if below else size
+    for step, size_of_file in sorted(inside.items()):
+        if step.startswith("."):
             continue
-        steps = name.removeprefix(path + "/").split("/")
-        hidden = any(step.startswith(".") or step == "node_modules" for step in steps)
-        sizes[path] += files[name]
-        for depth in range(1, min(len(steps), _LEVELS) + 1) if not hidden else ():
-            above = "/".join((path, *steps[:depth]))
-            sizes[above] = sizes.get(above, 0) + files[name]
-    yield from sizes.items()
+        if size_of_file is not None:
+            yield step, size_of_file
+            continue
+        yield f"{step}/", _FOLDER
+        if depth < _LEVELS:
+            yield from ((f"{step}/{name}", size) for name, size in _tree(f"{path}/{step}", sizes, depth + 1))
 
 
 def _size(count: int) -> str:
-    size = float(count)
-    for unit in ("", "K", "M"):
-        if size < 1024:
-            return f"{size:.0f}" if not unit else f"{size:.1f}{unit}"
-        size /= 1024
-    return f"{size:.1f}G"
+    power = min(max(0, count.bit_length() - 1) // 10, 3)
+    size = count / 1024**power
+    return f"{size:.{0 if size.is_integer() else 1}f}{'BKMG'[power]}"
 
 
 _MOST_LINES: Final = 999_999
 
 
 def _view_text(path: str, text: str, view_range: list[Any] | None) -> str:
-    lines = text.split("\n")
+    lines = text.split(_END)
     if len(lines) > _MOST_LINES:
         raise SlicebaseError("out-of-range", f"File {path} exceeds maximum line limit of 999,999 lines.")
     first, last = 1, len(lines)
-    if view_range is not None:
-        if len(view_range) != 2 or any(type(each) is not int for each in view_range):
+    if view_range is not None and len(view_range) == 2:
+        if any(type(each) is not int for each in view_range):
             raise SlicebaseError("bad-command", "view_range must be two line numbers")
-        first, last = view_range[0], len(lines) if view_range[1] == -1 else view_range[1]
-        if not 1 <= first <= last:
-            raise SlicebaseError("out-of-range", f"view_range {view_range} does not name lines of {path}")
+        first, last = max(1, view_range[0]), len(lines) if view_range[1] == -1 else view_range[1]
     return f"Here's the content of {path} with line numbers:\n{_numbered(lines, first - 1, last)}"
 
 
 def _places_of(passage: str, text: str) -> list[tuple[int, int]]:
-    """Returns where a passage begins in a text, and how long it is there, however its lines end."""
-    pattern = r"(?<!\r)\r*\n".join(map(re.escape, re.split(r"\r*\n", passage)))
-    found = re.finditer(f"(?=({pattern}))", text) if passage else ()
-    return [(match.start(), len(match[1])) for match in found]
+    """Returns where a passage begins in a text, and how long it is there; if it is nowhere, however its lines end."""
+    loose = r"(?<!\r)\r*\n".join(map(re.escape, re.split(r"\r*\n", passage)))
+    pattern = re.escape(passage) if passage in text else loose
+    return [(match.start(), len(match[1])) for match in re.finditer(f"(?=({pattern}))", text)]
 
 
+_END: Final = "\n"
 _LINE: Final = re.compile(r"[^\n]*\n|[^\n]+")  # with its end: the lines that `view` numbers
-_AROUND: Final = 4  # lines shown on each side of an edit
-
-
-def _snippet(text: str, first: int, more: int) -> str:
-    return _numbered(text.split("\n"), max(0, first - _AROUND), first + more + _AROUND + 1)
+_AROUND: Final = 2  # lines shown on each side of an edit
+_EDITED: Final = "The memory file has been edited. Here is the snippet showing the change (with line numbers):"
 
 
 def _numbered(lines: list[str], start: int, end: int) -> str:

@@ -118,6 +118,7 @@ class Candidate(NamedTuple):
     parts: dict[str, int]
     passage: Span | None = None  # the part of the text that matters, if not all of it does
     is_whole: bool = False  # whether it is never cut
+    content: str = ""  # the same for copies of one thing: the best of them is shown
 
 
 class Unread(NamedTuple):
@@ -258,6 +259,7 @@ class _Filling:
     ) -> None:
         self.chosen: list[tuple[Candidate, PinnedPiece]] = []
         self.left_out: list[LeftOut] = []
+        self._contents: set[str] = set()
         self.texts: dict[str, str] = {}
         self._given = first, budget, asked, shown
         self._budget = budget
@@ -285,10 +287,13 @@ class _Filling:
                 candidate = offered.read() if isinstance(offered, Unread) else offered
                 if candidate is None:
                     continue
-                if self._fits(candidate):
+                if candidate.content in self._contents:
+                    reason = "copy"
+                elif self._fits(candidate):
                     misses = 0
                     continue
-                misses += 1
+                else:
+                    misses += 1
             self.left_out.append(LeftOut(offered.ref, reason, offered.score))
 
     @property
@@ -308,6 +313,8 @@ class _Filling:
             return False
         self.chosen.append((candidate, piece))
         self.texts[piece.text_hash] = text
+        if candidate.content:
+            self._contents.add(candidate.content)
         return True
 
     def _cut(self, candidate: Candidate, longest: int) -> tuple[PinnedPiece, str]:

@@ -69,7 +69,7 @@ def pinned_hash(corpus: str, text: str) -> str:
 
 
 class LeftOut(Struct, frozen=True, array_like=True):
-    """A candidate that is not in the context, and the budget that it did not fit into, or "score"."""
+    """A candidate that is not in the context, and the budget that it did not fit into, or "score" or "copy"."""
 
     ref: str
     reason: str
@@ -78,7 +78,10 @@ class LeftOut(Struct, frozen=True, array_like=True):
     @property
     def why(self) -> str:
         """The reason in words."""
-        return "its score is too low" if self.reason == "score" else f"no room in {self.reason}"
+        return _REASONS.get(self.reason) or f"no room in {self.reason}"
+
+
+_REASONS: Final = {"score": "its score is too low", "copy": "a copy of it is there"}
 
 
 class Scores(Struct, frozen=True, array_like=True):

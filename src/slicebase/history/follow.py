@@ -1,4 +1,4 @@
-"""Follows a transcript that grows: of a file that was read before, only the new part is read.
+"""Follows a transcript that grows: of Claude Code's only the new part is read, others are read again if they changed.
 
 The importer's state at the end of the last line is kept in the disposable cache, with the file's identity and a digest
 of the bytes before that position. If any of it does not match, everything is read: that is slower, and changes nothing.
@@ -8,29 +8,32 @@ most `MOST_AT_ONCE` bytes. The next call continues there.
 """
 
 import os
-import stat
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
 from slicebase import __version__
 from slicebase.core.hashing import raw_digest
-from slicebase.core.parsers import read_json
 from slicebase.errors import SlicebaseError, Where
 from slicebase.history.account import Account, store_batches
 from slicebase.history.agents import link_agents
 from slicebase.history.annotate import Annotator
+from slicebase.history.live_files import CompleteLines, chunks_up_to, is_complete, open_regular
+from slicebase.history.opencode_store import is_store
+from slicebase.history.reread import reread, reread_session
+from slicebase.importers import opencode
 from slicebase.importers.claude_code import NAME, Transcript, TranscriptState
+from slicebase.importers.formats import recognise
 from slicebase.importers.json_stream import MAX_RECORD
 from slicebase.importers.queued import QueuedMessage, QueueState
 from slicebase.importers.redaction import redact
-from slicebase.importers.values import Batch, Options
+from slicebase.importers.values import Batch, Format, ImportSource, Options
 from slicebase.truth.facts import PURGED_FACT
 from slicebase.truth.truth import Truth
 from slicebase.workspace.atomic import own_temporary, read_bytes, remove, write_bytes
@@ -42,7 +45,6 @@ if TYPE_CHECKING:
     from slicebase.secrets.redact import Redactor
 
 MOST_AT_ONCE: Final = MAX_RECORD + (16 << 20)  # more than the longest line, so that each call gets further
-_CHUNK: Final = 1 << 20
 
 
 class FilePosition(msgspec.Struct, frozen=True):
@@ -72,35 +74,65 @@ class Followed(NamedTuple):
     left: int = 0  # bytes after that which the next call reads, because there were too many
 
 
-def follow(truth: Truth, cache: Path, path: Path, redaction: Redaction) -> Followed:
-    """Imports what was added to a transcript since the last time, redacted."""
-    name, redactor = os.path.realpath(path), redaction.redactor
+def follow(
+    truth: Truth,
+    cache: Path,
+    path: Path,
+    redaction: Redaction,
+    *,
+    session: str | None = None,
+    is_growing: bool = True,
+) -> Followed:
+    """Imports what was added to a transcript since the last time, redacted.
+
+    `session` chooses one of a store with several. What is not finished in a transcript that grows waits.
+    """
+    name = os.path.realpath(path)
     store = cache / TRANSCRIPTS / f"{raw_digest(name.encode(errors='surrogateescape')).hex()[:32]}.state"
     try:
-        with open(_opened(name, path), "rb") as stream:
-            kept = _load(truth, store, name, stream.fileno())
-            start = kept.place.offset if kept else 0
-            transcript = Transcript(name, Options(), state=kept.state if kept else None)
-            stream.seek(start)
-            size = os.fstat(stream.fileno()).st_size
-            lines = _Lines(_chunks(stream, min(size - start, MOST_AT_ONCE)))
-            account = Account()
-            account.formats[NAME] = 1
-            annotate = Annotator(truth)
-            waiting: list[Edge] = []
-            with truth.database.bulk():
-                lines_read = _redacted(chain(transcript.read(lines), transcript.flush()), redactor)
-                store_batches(truth, account, lines_read, waiting, name=name, annotate=annotate)
-                end = start + lines.size
-                state = _encoded(transcript, redactor, name, stream.fileno(), end) if lines.size else None
-                # A last line without a line end counts if it is complete; it is read again when the file has grown.
-                rest = _redacted(_last(transcript, lines.rest), redactor)
-                store_batches(truth, account, rest, waiting, name=name, annotate=annotate)
-                if kept is None or transcript.agents.agents.known != kept.state.agents:
-                    link_agents(truth, account, transcript.agents.agents.known)
-            account.waiting += len(waiting)
+        if session is not None and (path.is_dir() or (path.suffix == ".db" and is_store(path))):
+            return Followed(reread_session(truth, path, redaction, opencode.FORMAT, session), 0, 0)
+        known = _other_format(name, path)
+        if known is not None:
+            account, size = reread(truth, store.with_suffix(".seen"), path, redaction, known, is_growing=is_growing)
+            return Followed(account, 0, size)
+        return _followed(truth, cache, store, path, redaction)
     except OSError as error:
         raise SlicebaseError("no-input", str(error.strerror), where=Where(str(path))) from None
+
+
+def _other_format(name: str, path: Path) -> Format | None:
+    """Returns the format of a transcript that is not Claude Code's; None for one that nothing recognises yet."""
+    with open(open_regular(name, path), "rb") as stream:
+        head = chunks_up_to(stream, min(os.fstat(stream.fileno()).st_size, MOST_AT_ONCE))
+        known = recognise(ImportSource(name, head))
+    return None if known is None or known.name == NAME else known
+
+
+def _followed(truth: Truth, cache: Path, store: Path, path: Path, redaction: Redaction) -> Followed:
+    name, redactor = os.path.realpath(path), redaction.redactor
+    with open(open_regular(name, path), "rb") as stream:
+        kept = _load(truth, store, name, stream.fileno())
+        start = kept.place.offset if kept else 0
+        transcript = Transcript(name, Options(), state=kept.state if kept else None)
+        stream.seek(start)
+        size = os.fstat(stream.fileno()).st_size
+        lines = CompleteLines(chunks_up_to(stream, min(size - start, MOST_AT_ONCE)))
+        account = Account()
+        account.formats[NAME] = 1
+        annotate = Annotator(truth)
+        waiting: list[Edge] = []
+        with truth.database.bulk():
+            lines_read = _redacted(chain(transcript.read(lines), transcript.flush()), redactor)
+            store_batches(truth, account, lines_read, waiting, name=name, annotate=annotate)
+            end = start + lines.size
+            state = _encoded(transcript, redactor, name, stream.fileno(), end) if lines.size else None
+            # A last line without a line end counts if it is complete; it is read again when the file has grown.
+            rest = _redacted(_last(transcript, lines.rest), redactor)
+            store_batches(truth, account, rest, waiting, name=name, annotate=annotate)
+            if kept is None or transcript.agents.agents.known != kept.state.agents:
+                link_agents(truth, account, transcript.agents.agents.known)
+        account.waiting += len(waiting)
     if _has_purged(truth, transcript.state):
         with suppress(OSError, SlicebaseError):
             remove(store, within=cache)
@@ -124,66 +156,14 @@ def _has_purged(truth: Truth, state: TranscriptState) -> bool:
     return any(session.facts.get(PURGED_FACT) for session in stored)
 
 
-def _opened(name: str, path: Path) -> int:
-    """Opens a regular file. Opening a pipe would wait forever, and a device has no end."""
-    descriptor = os.open(name, os.O_RDONLY | os.O_NONBLOCK)
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise SlicebaseError("no-input", "this is not a regular file", where=Where(str(path)))
-    return descriptor
-
-
-def _chunks(stream: IO[bytes], most: int) -> Iterator[bytes]:
-    while most > 0 and (chunk := stream.read(min(_CHUNK, most))):
-        most -= len(chunk)
-        yield chunk
-
-
 def _last(transcript: Transcript, rest: bytes) -> Iterator[Batch]:
-    if _is_complete(rest):
+    if is_complete(rest):
         yield from transcript.read([rest])
     yield from transcript.finish()
 
 
 def _redacted(batches: Iterable[Batch], redactor: "Redactor") -> Iterator[Batch]:
     return (redact(batch, redactor) for batch in batches)
-
-
-class _Lines:
-    """The complete lines of a stream; `rest` is what follows the last line end.
-
-    A line that is too long for a record is passed on as it comes, and its end is not waited for.
-    """
-
-    def __init__(self, chunks: Iterable[bytes]) -> None:
-        self._chunks = chunks
-        self.size = 0
-        self.rest = b""
-
-    def __iter__(self) -> Iterator[bytes]:
-        held: list[bytes] = []
-        for chunk in self._chunks:
-            ended, newline, rest = chunk.rpartition(b"\n")
-            if newline:
-                yield self._passed(*held, ended, newline)
-                held = []
-            held.append(rest)
-            if sum(map(len, held)) > MAX_RECORD:
-                yield self._passed(*held)
-                held = []
-        self.rest = b"".join(held)
-
-    def _passed(self, *pieces: bytes) -> bytes:
-        data = b"".join(pieces)
-        self.size += len(data)
-        return data
-
-
-def _is_complete(rest: bytes) -> bool:
-    try:
-        return isinstance(read_json(rest), dict)
-    except SlicebaseError:
-        return False
 
 
 # What is kept between two calls

@@ -127,9 +127,13 @@ class _Rollout:
         self.starters: dict[StarterKey, str] = {}
 
     def read(self) -> Iterator[Batch]:
-        lines = self.told.following(_unfolded(json_records(self.source, _is_record)))
+        records = _unfolded(json_records(self.source, _is_record))
+        lines = self.told.following(records, is_growing=self.source.is_growing)
         self.thread.clock.now, lines = start_of(lines, _time_of)
         yield from read_records(self.builder, lines, self._record)
+        for line in self.told.undecided:
+            self.builder.record(line.size)
+            self.builder.skip("unfinished", line.where, lost=False)
         facts, own = self.builder.facts(self.thread.session), self.thread.session
         parent = facts.get("parent_session")
         if self.thread.last is not None:

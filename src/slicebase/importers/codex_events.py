@@ -173,9 +173,13 @@ class ToldTexts:
         self._near: deque[str] = deque(maxlen=2 * _REACH + 1)
         self._shown: deque[tuple[Any, str]] = deque(maxlen=_REACH)  # kinds and texts of events that became turns
         self._told: set[bytes] = set()
+        self.undecided: tuple[RecordLine, ...] = ()  # the last lines of a source that grows, which wait
 
-    def following(self, lines: Iterator[RecordLine]) -> Iterator[RecordLine]:
-        """Yields the lines, each when the texts of the lines after it are known."""
+    def following(self, lines: Iterator[RecordLine], *, is_growing: bool = False) -> Iterator[RecordLine]:
+        """Yields the lines, each when the texts of the lines after it are known.
+
+        In a source that grows, an event whose item may follow is not decided: it waits, and the lines after it, too.
+        """
         ahead: deque[RecordLine] = deque()
         for line in lines:
             self._near.append(_text_of_item(line.piece.value))
@@ -184,7 +188,18 @@ class ToldTexts:
                 yield ahead.popleft()
         while ahead:
             self._near.append("")
+            if is_growing and self._may_be_said(ahead[0].piece.value):
+                self.undecided = tuple(ahead)
+                return
             yield ahead.popleft()
+
+    def _may_be_said(self, record: Any) -> bool:
+        """Returns whether an item that says what an event shows may still come."""
+        if not isinstance(record, dict) or record.get("type") != "event_msg":
+            return False
+        event = record.get("payload")
+        content = event_content(event) if isinstance(event, dict) else None
+        return content is not None and bool(self._unsaid(record["payload"], content[1]))
 
     def add(self, parts: Iterable[Part]) -> None:
         """Adds what a turn says."""
@@ -197,11 +212,14 @@ class ToldTexts:
 
     def new_in_event(self, event: CodexEvent, parts: tuple[Part, ...]) -> tuple[Part, ...]:
         """Returns the parts of an event that no item near it says, and adds them."""
+        found = self._unsaid(event, parts)
+        self._shown.extend((event.get("type"), part.text or "") for part in found)
+        return found
+
+    def _unsaid(self, event: CodexEvent, parts: tuple[Part, ...]) -> tuple[Part, ...]:
         kind = event.get("type")
         fresh = parts if kind in _REPEATED else self.new(parts)
-        found = tuple(part for part in fresh if not self._is_near(part.text or "", kind))
-        self._shown.extend((kind, part.text or "") for part in found)
-        return found
+        return tuple(part for part in fresh if not self._is_near(part.text or "", kind))
 
     def _is_near(self, text: str, kind: Any) -> bool:
         """Returns whether an item near the present line, or an event of another kind, has all lines of a text."""

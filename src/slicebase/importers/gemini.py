@@ -1,8 +1,10 @@
 """Gemini CLI's sessions, in all the forms that Gemini CLI has used.
 
 - One JSON object with `sessionId` and `messages`; the assistant's message holds its calls and their results.
-- JSON Lines: the session's facts, then messages, each written again as it grows, `$set` for facts and for replaced
-  messages, and `$rewindTo`, after which another branch begins. The last state of a message is its turn.
+- JSON Lines: the session's facts, then messages, each written again as it grows, `$set` for facts and for all messages
+  of the context, and `$rewindTo`, after which another branch begins. The last record of a message is its turn; what
+  `$set` says of it again, as after a resume, is a copy. If `$set` leaves messages out and has others in their place, it
+  is a compaction, and the first of those is the summary, a turn of the system.
 - A checkpoint: `history`, or a bare list, of contents in the shape of the Gemini interface.
 """
 
@@ -21,6 +23,7 @@ from slicebase.importers.blocks import (
     content_uri,
     only_results,
     pointer,
+    summary_parts,
     text_parts,
     unknown,
 )
@@ -55,6 +58,7 @@ def _unread(value: SourceRecord) -> SourceRecord:
     return {key: inner for key, inner in value.items() if key not in _READ}
 
 
+_RESULT: Final = "_response"  # the end of the id of a message that Gemini CLI makes of a call's result
 _READ: Final = frozenset({"messages", "history", "sessionId", "summary", "directories"})
 
 
@@ -77,10 +81,14 @@ class _Recording:
         self.above: dict[str, Any] = {}  # the parent of each held message
         self.order: list[str] = []  # ids of the messages on the current branch
         self.rewound: Any = LAST
+        self.known: set[str] = set()  # ids of all messages of the session
+        self.context: set[str] = set()  # of those that the model has now
+        self.summaries: set[str] = set()
+        self.growing: str | None = None  # the last message, if a later record may complete it
 
     def read(self) -> Iterator[Batch]:
         yield from read_sessions(self.builder, json_records(self.source, _is_content), self._value)
-        yield from self._end()
+        yield from self._end(is_growing=self.source.is_growing)
         yield from self.builder.close()
 
     def _begin(self, session: str) -> Iterator[Batch]:
@@ -89,9 +97,13 @@ class _Recording:
         self.named = session
         self.thread = Thread(self.builder, session, clock=self.thread.clock)
 
-    def _end(self) -> Iterator[Batch]:
-        yield from self._release(0)
-        self.order, self.rewound = [], LAST
+    def _end(self, *, is_growing: bool = False) -> Iterator[Batch]:
+        waits = is_growing and self.growing is not None
+        yield from self._release(1 if waits else 0)
+        for _, where in self.held.values():
+            self.builder.skip("unfinished", where, lost=False)
+        self.order, self.rewound, self.growing = [], LAST, None
+        self.known, self.context, self.summaries = set(), set(), set()
         if self.thread.last is not None:
             self.builder.facts(self.thread.session)["shown_last"] = self.thread.last
 
@@ -101,7 +113,8 @@ class _Recording:
             self._rewind(value["$rewindTo"])
         elif isinstance(changes := value.get("$set"), dict):
             self._count("$set", changes, line)
-            yield from self._document(changes, line)
+            self._restate(as_objects(changes.get("messages")))
+            yield from self._document(changes, line, is_restated=True)
         elif _is_content(value) or ("type" in value and value.keys() & {"content", "parts", "message", "toolCalls"}):
             yield from self._message(value, line.where, line.size)
         elif value.keys() & {"sessionId", "messages", "history"}:
@@ -116,7 +129,19 @@ class _Recording:
         self.builder.record(line.size)
         settle(self.thread, without_turn(kind, _unread(value)), line.where)
 
-    def _document(self, value: SourceRecord, line: RecordLine) -> Iterator[Batch]:
+    def _restate(self, messages: list[SourceRecord]) -> None:
+        """Reads which messages the model has from now on. Those in the place of others begin with a summary."""
+        ids = [as_name(message.get("id")) or "" for message in messages]
+        roles = [ROLES_BY_NAME.get(str(message.get("type"))) if own not in self.known else None
+                 for own, message in zip(ids, messages, strict=True)]  # fmt: skip
+        for own, *pair in zip(ids, roles, roles[1:], strict=False):
+            if pair == ["user", "assistant"] and not self.context <= set(ids):
+                self.summaries.add(own)
+                break
+        if messages:
+            self.context = set(ids)
+
+    def _document(self, value: SourceRecord, line: RecordLine, *, is_restated: bool = False) -> Iterator[Batch]:
         """Reads the facts of the session, and its messages if there are any."""
         session = as_name(value.get("sessionId"))
         if session is not None and session != self.named:
@@ -127,7 +152,8 @@ class _Recording:
             for number, message in enumerate(messages if isinstance(messages, list) else ()):
                 place = f"{line.where}.{key}[{number}]"
                 if isinstance(message, dict):
-                    yield from self._message(message, place, line.size // len(messages or "-"))
+                    size = line.size // len(messages or "-")
+                    yield from self._message(message, place, size, is_restated=is_restated)
                 else:
                     self.builder.record()
                     self.builder.skip("not-object", place)
@@ -141,10 +167,13 @@ class _Recording:
         facts = self.builder.facts(self.thread.session)
         facts |= {field: value[field] for field in ("projectHash", "kind") if as_name(value.get(field))}
 
-    def _message(self, message: SourceRecord, where: str, size: int) -> Iterator[Batch]:
+    def _message(self, message: SourceRecord, where: str, size: int, *, is_restated: bool = False) -> Iterator[Batch]:
         self.builder.record(size)
-        self.builder.answered_by(self.thread.session, message.get("model"))
         own = as_name(message.get("id"))
+        if own is not None and is_restated and self._is_copy(own):
+            self.builder.other("copy")
+            return
+        self.builder.answered_by(self.thread.session, message.get("model"))
         if own is None:
             yield from self._release(0)
             yield from self.thread.admit(message, where, ESSENCE, _build)
@@ -156,24 +185,39 @@ class _Recording:
             self.above[own] = self.rewound if self.rewound is not LAST else (self.order[-1] if self.order else LAST)
             self.rewound = LAST
             self.order.append(own)
+            self.known.add(own)
             yield from self._release(BATCH_TURNS)
+        if not is_restated:
+            self.context.add(own or "")
+            is_reply = ROLES_BY_NAME.get(str(message.get("type"))) == "assistant"
+            self.growing = own if is_reply and own in self.held else None
+
+    def _is_copy(self, own: str) -> bool:
+        """Returns whether a message was read before, or is the result of a call in one that was."""
+        return own in self.known or own.removesuffix(_RESULT) in self.known
 
     def _rewind(self, target: Any) -> None:
         """Leaves the target and the messages after it: the next message is a child of the message before the target."""
         at = self.order.index(target) if target in self.order else 0
         self.rewound = self.order[at - 1] if at else None
+        self.context.difference_update(self.order[at:])
         del self.order[at:]
 
     def _release(self, keep: int) -> Iterator[Batch]:
         while len(self.held) > keep:
             own = next(iter(self.held))
             message, where = self.held.pop(own)
-            yield from self.thread.admit(message, where, ESSENCE, partial(_build_below, self.above.pop(own)))
+            build = partial(_build_below, self.above.pop(own), is_summary=own in self.summaries)
+            yield from self.thread.admit(message, where, ESSENCE, build)
 
 
-def _build_below(above: Any, message: SourceRecord, flag: Flag) -> TurnDraft | NonTurn | Fault:
+def _build_below(
+    above: Any, message: SourceRecord, flag: Flag, *, is_summary: bool = False
+) -> TurnDraft | NonTurn | Fault:
     drafted = _build(message, flag)
     if isinstance(drafted, TurnDraft):
+        if is_summary:
+            drafted = drafted._replace(role="system", parts=summary_parts(drafted.parts))
         return drafted._replace(parent=above)
     return drafted._replace(parent=None if above is LAST else above)
 

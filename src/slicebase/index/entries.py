@@ -6,7 +6,7 @@ from typing import Any, Final, Literal, NamedTuple
 import apsw
 
 from slicebase.core.refs import parse
-from slicebase.core.short_ids import short_id, short_ids, the_only
+from slicebase.core.short_ids import SHORTEST_ID, short_id, short_ids, the_only
 from slicebase.core.times import Moment, milliseconds
 from slicebase.errors import SlicebaseError, Where
 
@@ -163,6 +163,14 @@ def short_file_ids(connection: apsw.Connection, ids: Collection[str]) -> dict[st
         is_there, *beside = next(connection.execute(_BESIDE, (file_id,)))
         found[file_id] = short_id(file_id, beside) if is_there else file_id
     return found
+
+
+def like_turns(connection: apsw.Connection) -> frozenset[str]:
+    """Returns the first characters of the ids of files that may also be those of a turn, as many as a short id has."""
+    begins = f"substr({{}}, 1, {SHORTEST_ID})"
+    like = f"SELECT {begins} FROM files WHERE {{}} GLOB '{'[0-9a-f]' * SHORTEST_ID}*'"
+    query = " UNION ".join(like.format(column, column) for column in ("id", "name"))
+    return frozenset(str(found) for (found,) in connection.execute(query))
 
 
 def _short_among_all(connection: apsw.Connection, ids: Collection[str]) -> dict[str, str]:

@@ -24,7 +24,7 @@ def check_headers(message: Message, headers: Headers) -> None:
     for name in (_VERSION, "Mcp-Method", "Mcp-Name"):
         if len(headers.get_all(name, [])) > 1:
             raise RpcError(HEADER_MISMATCH, f"the header {name} is there more than once")
-    version = headers.get(_VERSION)
+    version = _value(headers, _VERSION)
     if message.id is None:
         if version not in STATELESS_VERSIONS:
             raise unsupported(version)
@@ -34,11 +34,17 @@ def check_headers(message: Message, headers: Headers) -> None:
         return  # the message itself is refused
     if version != meta[VERSION_KEY]:
         raise _mismatch(_VERSION)
-    if headers.get("Mcp-Method") != message.method:
+    if _value(headers, "Mcp-Method") != message.method:
         raise _mismatch("Mcp-Method")
     said = message.params.get(_NAMED.get(message.method, ""))
-    if said is not None and _plain(headers.get("Mcp-Name")) != said:
+    if said is not None and _plain(_value(headers, "Mcp-Name")) != said:
         raise _mismatch("Mcp-Name")
+
+
+def _value(headers: Headers, name: str) -> str | None:
+    """Returns the value of a header, without the spaces around it, which do not belong to it."""
+    value: str | None = headers.get(name)
+    return value and value.strip(" \t")
 
 
 def _mismatch(name: str) -> RpcError:

@@ -8,7 +8,8 @@ from slicebase.core.times import to_text
 from slicebase.errors import SlicebaseError
 from slicebase.index.entries import Filters
 from slicebase.index.links import overflow_parts
-from slicebase.mcp.calls import ToolCall, excerpt, quoted
+from slicebase.mcp.calls import ToolCall
+from slicebase.mcp.quotes import excerpt, labelled, line, quoted, short_title
 from slicebase.mcp.resources import PAGE
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def _start(call: ToolCall, topic: str | None) -> str:
     ]
     if topic:
         built = call.base.context(topic, _TOKENS, record=not call.environment.read_only)
-        parts.append(built.text)
+        parts.append(quoted([built.text]))
     else:
         parts.append("Changed last, and runs that are open:\n\n" + quoted(_recent(call) or ["nothing yet"]))
     return "\n\n".join(parts)
@@ -57,10 +58,10 @@ def _start(call: ToolCall, topic: str | None) -> str:
 
 def _recent(call: ToolCall) -> list[str]:
     files = call.base.finder.list_files()[:_RECENT]
-    lines = [f"file:{entry.id} {as_words(entry.title)}: {excerpt(entry.summary)}" for entry in files]
+    lines = [line(f"file:{entry.id} {excerpt(as_words(entry.title))}: {excerpt(entry.summary)}") for entry in files]
     if call.base.workspace.database.exists():
         running = [entry for entry in call.base.runs.list_runs() if not entry.stopped][:_RECENT]
-        lines += [f"run:{entry.id} open: {excerpt(entry.subject)}" for entry in running]
+        lines += [line(f"run:{entry.id} open: {excerpt(entry.subject)}") for entry in running]
     return lines
 
 
@@ -107,7 +108,11 @@ def listed(base: "Slicebase", cursor: str | None) -> tuple[list[Prompt], str | N
     routines = sorted(base.finder.list_files(Filters(type="routine")), key=lambda entry: entry.id)
     parts = base.finder.index.ask(overflow_parts) if routines else set()  # compiled with the file they are parts of
     known = [each.prompt for each in _FIXED.values()]
-    known += [Prompt(ROUTINE + entry.id, entry.title, entry.summary) for entry in routines if entry.id not in parts]
+    known += [
+        Prompt(ROUTINE + entry.id, short_title(entry.title), labelled(entry.summary))
+        for entry in routines
+        if entry.id not in parts
+    ]
     names = [prompt.name for prompt in known]
     start = names.index(cursor) + 1 if cursor in names else 0
     return known[start : start + PAGE], names[start + PAGE - 1] if len(known) > start + PAGE else None

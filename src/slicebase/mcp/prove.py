@@ -5,18 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta
 
-from slicebase.mcp.calls import (
-    Arguments,
-    Limit,
-    PageNumber,
-    Result,
-    ToolCall,
-    ToolOutput,
-    excerpt,
-    more_pages,
-    page_of,
-    quoted,
-)
+from slicebase.mcp.calls import Arguments, Result, ToolCall, ToolOutput, ToolResult
+from slicebase.mcp.quotes import Limit, PagedLine, PageNumber, excerpt, line, more_pages, page_of, plain, quoted
 
 if TYPE_CHECKING:
     from slicebase.verbs.why import Reason
@@ -34,12 +24,10 @@ class ContextArguments(Arguments, frozen=True):
 
 class PieceTaken(Result, frozen=True):
     ref: str
-    label: str
     tokens: int
 
 
-class ContextResult(Result, frozen=True):
-    text: Annotated[str, Meta(description="The pieces, fenced and cited")]
+class ContextResult(ToolResult, frozen=True):
     manifest_id: str
     recorded: bool
     tokens: int
@@ -57,18 +45,16 @@ def context(call: ToolCall, given: ContextArguments) -> ToolOutput:
         record=record,
         run=given.run or None,
     )
-    text, manifest = built.text, built.manifest
-    pieces = [PieceTaken(piece.ref, piece.label, piece.tokens) for piece in built.pieces]
-    result = ContextResult(
-        text, manifest.manifest_id, built.recorded, manifest.tokens_used, pieces, manifest.left_out.count
-    )
+    manifest = built.manifest
+    pieces = [PieceTaken(plain(piece.ref), piece.tokens) for piece in built.pieces]
+    result = ContextResult(manifest.manifest_id, built.recorded, manifest.tokens_used, pieces, manifest.left_out.count)
     kept = "recorded" if built.recorded else "not recorded"
-    lines = [text, f"{len(pieces)} pieces, {manifest.left_out.count} left out; {kept}: {result.manifest_id}"]
+    lines = [f"{len(pieces)} pieces, {manifest.left_out.count} left out; {kept}: {result.manifest_id}"]
     if built.narrowed_by:
         lines.append(f"Narrowed by {', '.join(built.narrowed_by)}; in quotation marks, that is text.")
     if built.undated:
         lines.append(f"Left out without a date: {built.undated}.")
-    return ToolOutput(result, "\n".join(lines))
+    return ToolOutput(result, quoted([built.text], "\n".join(lines)))
 
 
 # Why
@@ -88,11 +74,9 @@ class ReasonFound(Result, frozen=True):
     depth: int
     ref: str
     kind: str
-    text: str = ""
-    note: str = ""
 
 
-class WhyResult(Result, frozen=True):
+class WhyResult(ToolResult, frozen=True):
     reasons: Annotated[list[ReasonFound], Meta(description="A tree in order, by depth")]
     total: int
     next: int | None = None
@@ -100,22 +84,19 @@ class WhyResult(Result, frozen=True):
 
 def why(call: ToolCall, given: WhyArguments) -> ToolOutput:
     """Lists what a reference rests on, or what rests on it."""
-    reasons = list(_flat(call.base.why(given.ref, forward=given.forward)))
-    shown, following = page_of(reasons, given.page, given.limit)
-    return ToolOutput(
-        WhyResult(list(shown), len(reasons), following), quoted(list(map(_line, shown)), more_pages(following))
-    )
+    entries = list(_flat(call.base.why(given.ref, forward=given.forward)))
+    shown, following = page_of(entries, given.page, given.limit)
+    reasons = [each.value for each in shown if isinstance(each.value, ReasonFound)]
+    text = quoted([each.text for each in shown], more_pages(following))
+    return ToolOutput(WhyResult(reasons, len(entries), following), text)
 
 
-def _flat(reason: "Reason", depth: int = 0) -> Iterator[ReasonFound]:
-    yield ReasonFound(depth, reason.ref, reason.kind, reason.text, reason.note)
+def _flat(reason: "Reason", depth: int = 0) -> Iterator[PagedLine]:
+    note = f" ({excerpt(reason.note)})" if reason.note else ""
+    text = f"{'  ' * depth}{excerpt(reason.ref)}{note}: {excerpt(reason.text)}"
+    yield PagedLine(line(text), ReasonFound(depth, plain(reason.ref), plain(reason.kind)))
     for child in reason.children:
         yield from _flat(child, depth + 1)
-
-
-def _line(reason: ReasonFound) -> str:
-    note = f" ({reason.note})" if reason.note else ""
-    return f"{'  ' * reason.depth}{reason.ref}{note}: {excerpt(reason.text)}"
 
 
 # Verify
@@ -132,12 +113,9 @@ class VerifyArguments(Arguments, frozen=True):
 class FindingFound(Result, frozen=True):
     status: str
     check: str
-    place: str
-    expected: str = ""
-    found: str = ""
 
 
-class VerifyResult(Result, frozen=True):
+class VerifyResult(ToolResult, frozen=True):
     status: Annotated[str, Meta(description="VERIFIED, BROKEN or UNVERIFIABLE")]
     checked: dict[str, int]
     findings: list[FindingFound]
@@ -148,10 +126,17 @@ class VerifyResult(Result, frozen=True):
 def verify(call: ToolCall, given: VerifyArguments) -> ToolOutput:
     """Verifies everything stored, and lists the findings."""
     verdict = call.base.verify(seal=given.seal, progress=call.progress)
-    findings, following = page_of([FindingFound(*each) for each in verdict.findings], given.page, given.limit)
-    result = VerifyResult(verdict.status, verdict.checked, list(findings), len(verdict.findings), following)
+    shown, following = page_of([_finding(*each) for each in verdict.findings], given.page, given.limit)
+    findings = [each.value for each in shown if isinstance(each.value, FindingFound)]
+    result = VerifyResult(verdict.status, verdict.checked, findings, len(verdict.findings), following)
     counted = ", ".join(f"{count} {what}" for what, count in verdict.checked.items())
-    lines = [f"{each.status} {each.check}: {each.place}" for each in findings]
+    said = f"{verdict.status}: {counted or 'nothing stored'}"
     return ToolOutput(
-        result, "\n".join([f"{verdict.status}: {counted or 'nothing stored'}", *lines, more_pages(following)]).strip()
+        result, f"{said}\n{quoted([each.text for each in shown], more_pages(following))}" if shown else said
     )
+
+
+def _finding(status: str, check: str, place: str, expected: str = "", found: str = "") -> PagedLine:
+    compared = "; ".join(f"{name} {excerpt(text)}" for name, text in (("expected", expected), ("found", found)) if text)
+    text = f"{status} {check}: {excerpt(place)}" + (f": {compared}" if compared else "")
+    return PagedLine(line(text), FindingFound(plain(status), plain(check)))

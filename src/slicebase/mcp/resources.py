@@ -1,4 +1,4 @@
-"""Resources: slice files as a model should see them, and snapshots and manifests as they are stored."""
+"""Resources: slice files, snapshots and manifests, each labelled and fenced: a client may show them to a model."""
 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
@@ -9,13 +9,14 @@ import msgspec
 from slicebase.core.hashing import id_from
 from slicebase.errors import SlicebaseError
 from slicebase.mcp.calls import ToolCall
+from slicebase.mcp.quotes import labelled, quoted, short_title
 
 if TYPE_CHECKING:
     from slicebase.base import Slicebase
     from slicebase.truth.snapshots import SnapshotRecord
 
 SCHEME = "slicebase://"
-MARKDOWN, JSON = "text/markdown", "application/json"
+MARKDOWN = "text/markdown"
 
 
 class ResourceKind(NamedTuple):
@@ -23,8 +24,8 @@ class ResourceKind(NamedTuple):
 
     title: str
     description: str
-    mime_type: str
     read: Callable[[ToolCall, str], str]
+    mime_type: str = MARKDOWN
 
     @property
     def name(self) -> str:
@@ -41,7 +42,7 @@ class Listed(NamedTuple):
     uri: str
     title: str
     description: str
-    mime_type: str
+    mime_type: str = MARKDOWN
 
 
 def _file(call: ToolCall, name: str) -> str:
@@ -61,12 +62,12 @@ def _manifest(call: ToolCall, name: str) -> str:
 
 
 RESOURCE_KINDS: Mapping[str, ResourceKind] = {
-    "file": ResourceKind("Slice file", "A slice file, fenced and labelled with its source.", MARKDOWN, _file),
+    "file": ResourceKind("Slice file", "A slice file, fenced and labelled with its source.", _file),
     "snapshot": ResourceKind(
-        "Snapshot of a run", "The compacted state of a run; its id (sn_…) proves it.", JSON, _snapshot
+        "Snapshot of a run", "The compacted state of a run, as JSON; its id (sn_…) proves it.", _snapshot
     ),
     "manifest": ResourceKind(
-        "Manifest of a context", "What was given to a model, and what was left out.", JSON, _manifest
+        "Manifest of a context", "What was given to a model, and what was left out, as JSON.", _manifest
     ),
 }
 
@@ -82,7 +83,7 @@ def read(call: ToolCall, uri: str) -> tuple[str, str]:
     if not uri.startswith(SCHEME) or kind not in RESOURCE_KINDS or not name:
         hint = f"use one of {', '.join(each.template for each in RESOURCE_KINDS.values())}"
         raise SlicebaseError("bad-reference", f"{uri!r} is not an address of this server", hint=hint)
-    return RESOURCE_KINDS[kind].read(call, unquote(name)), RESOURCE_KINDS[kind].mime_type
+    return quoted([RESOURCE_KINDS[kind].read(call, unquote(name))]), RESOURCE_KINDS[kind].mime_type
 
 
 PAGE = 100  # resources in one response
@@ -100,7 +101,8 @@ def listed(base: "Slicebase", cursor: str | None) -> tuple[list[Listed], str | N
 
 def _files(base: "Slicebase") -> list[Listed]:
     return [
-        Listed(uri_of("file", entry.id), entry.title, entry.summary, MARKDOWN) for entry in base.finder.list_files()
+        Listed(uri_of("file", entry.id), short_title(entry.title), labelled(entry.summary))
+        for entry in base.finder.list_files()
     ]
 
 
@@ -117,4 +119,4 @@ def _snapshots(base: "Slicebase") -> list[Listed]:
 def _listed(record: "SnapshotRecord", objective: str) -> Listed:
     """Lists a snapshot from its record alone, so that a purged run does not stop the listing."""
     uri = uri_of("snapshot", id_from("sn_", record.digest))
-    return Listed(uri, f"Snapshot {record.sequence} of run:{record.run_id}", objective, JSON)
+    return Listed(uri, short_title(f"Snapshot {record.sequence} of run:{record.run_id}"), labelled(objective))

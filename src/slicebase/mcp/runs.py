@@ -1,22 +1,33 @@
-"""The tool for runs: start, log, claim, compact, status, report."""
+"""The tool for runs: start, log, claim, compact, stop, fork, narrative, status, report."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
-import msgspec
 from msgspec import Meta, field
 from msgspec.structs import asdict
 
 from slicebase.core.parsers import read_json
 from slicebase.core.times import known_time
 from slicebase.errors import SlicebaseError
-from slicebase.mcp.calls import Arguments, PageNumber, Result, ToolCall, ToolOutput, more_pages, page_of, quoted
+from slicebase.mcp.calls import Arguments, Result, ToolCall, ToolOutput, ToolResult
+from slicebase.mcp.quotes import (
+    PagedLine,
+    PageNumber,
+    excerpt,
+    line,
+    long_lines,
+    more_pages,
+    page_of,
+    plain,
+    quoted,
+)
 from slicebase.runs.event import EventDraft
 from slicebase.runs.gate import DEFAULT_THRESHOLDS, is_due
-from slicebase.runs.records import DoneDefinition
+from slicebase.runs.records import DoneDefinition, StopReason
 
 if TYPE_CHECKING:
+    from slicebase.runs.status import RunEntry, RunStatus, RunTally
     from slicebase.truth.run_writer import Logged
     from slicebase.verbs.evidence import Cite
 
@@ -33,7 +44,7 @@ class Cited(Arguments, frozen=True):
 
 
 class RunArguments(Arguments, frozen=True):
-    action: Literal["start", "log", "claim", "compact", "status", "report"]
+    action: Literal["start", "log", "claim", "compact", "stop", "fork", "narrative", "status", "report"]
     run: Annotated[
         str | None,
         Meta(description="start creates one, status without it lists runs", examples=["build-42"]),
@@ -59,19 +70,37 @@ class RunArguments(Arguments, frozen=True):
             examples=[[{"ref": "turn:5c1e…", "quote": "5 attempts"}]],
         ),
     ] = ()
+    reason: Annotated[StopReason | None, Meta(description="stop: why")] = None
+    message: Annotated[str, Meta(description="stop: details")] = ""
+    fork: Annotated[str | None, Meta(description="fork: the new run's name")] = None
     page: PageNumber = 1
 
 
-class RunResult(Result, frozen=True):
-    run: str | None = None
+class RunFound(Result, frozen=True):
+    run: str
+    updated: str = ""
+    stopped: str = ""
+
+
+class RunFigures(Result, frozen=True):
+    events: int
+    snapshots: int
+    claims: dict[str, int]
+    metrics: dict[str, float | None]
+
+
+class RunResult(ToolResult, frozen=True):
+    run: str = ""
     first: int | None = None
     last: int | None = None
-    claim: str | None = None
+    claim: str = ""
     snapshots: tuple[str, ...] = ()
     compaction_due: bool = False
-    stopped: str | None = None
-    status: dict[str, Any] | None = None
-    runs: tuple[dict[str, Any], ...] = ()
+    stopped: str = ""
+    warnings: int = 0
+    file: str = ""
+    figures: RunFigures | None = None
+    runs: tuple[RunFound, ...] = ()
     next: int | None = None
     redacted: dict[str, Any] = field(default_factory=dict)
 
@@ -96,7 +125,18 @@ def _start(call: ToolCall, given: RunArguments) -> ToolOutput:
     run_id = call.base.surroundings.new_id() if given.run is None else _name(given)
     with _signed(call):
         tally = call.base.runs.start(run_id, str(given.objective), _done(str(given.done)))
-    return ToolOutput(RunResult(tally.run_id, 1, 1), f"Started run:{run_id}")
+    return _started(tally)
+
+
+def _fork(call: ToolCall, given: RunArguments) -> ToolOutput:
+    fork = call.base.surroundings.new_id() if given.fork is None else _run_id(given.fork)
+    with _signed(call):
+        return _started(call.base.runs.fork(_name(given), fork))
+
+
+def _started(tally: "RunTally") -> ToolOutput:
+    run = plain(tally.run_id)
+    return ToolOutput(RunResult(run, 1, tally.seq), f"Started run:{run}")
 
 
 def _done(text: str) -> DoneDefinition:
@@ -133,54 +173,80 @@ def _compact(call: ToolCall, given: RunArguments) -> ToolOutput:
     return _logged(call.base.runs.compact(_name(given)))
 
 
-def _status(call: ToolCall, given: RunArguments) -> ToolOutput:
-    if given.run is None:
-        return _list(call, given.page)
-    found = call.base.runs.status(_name(given))
-    status = msgspec.to_builtins(found)
-    result = RunResult(
-        found.run_id, compaction_due=found.next_compaction.due, stopped=found.stopped, status=status, last=found.events
-    )
-    claims = ", ".join(f"{count} {name}" for name, count in found.claims.items())
-    lines = [f"objective: {found.objective}", f"claims: {claims}"]
-    lines += [f"warning: {each}" for each in found.near_limits]
-    lines += [f"{len(places)} {name.replace('_', ' ')}" for name, places in asdict(found.incidents).items() if places]
-    lines += [f"open question: {question}" for question in found.open_questions]
-    lines += [f"open failure: {each.get('failure_id')} {each.get('why')}" for each in found.open_failures]
-    lines += [f"interrupted: step {number}, which nobody holds any more" for number in found.interrupted_steps]
-    lines += [f"open conflict: {each.get('conflict_id')} {each.get('description')}" for each in found.open_conflicts]
-    return ToolOutput(result, quoted(lines, f"{found.events} events; {found.stopped or 'running'}"))
+def _stop(call: ToolCall, given: RunArguments) -> ToolOutput:
+    assert given.reason is not None  # `run` has checked it
+    return _logged(call.base.runs.stop(_name(given), given.reason, message=given.message))
 
 
 _LINES = 200  # on a page
 
 
+def _narrative(call: ToolCall, given: RunArguments) -> ToolOutput:
+    narrative = call.base.runs.narrative(_name(given))
+    lines, following = page_of(long_lines(narrative.body), given.page, _LINES)
+    result = RunResult(plain(_name(given)), file=plain(f"file:{narrative.id}"), next=following)
+    more = " ".join(filter(None, [f"It is {result.file}.", more_pages(following)]))
+    return ToolOutput(result, quoted([each.text for each in lines], more))
+
+
+def _status(call: ToolCall, given: RunArguments) -> ToolOutput:
+    if given.run is None:
+        return _list(call, given.page)
+    found = call.base.runs.status(_name(given))
+    shown, following = page_of([PagedLine(line(each)) for each in _said(found)], given.page, _LINES)
+    counted = {name: found.claims.get(name, 0) for name in ("verified", "candidate", "retracted")}
+    result = RunResult(
+        plain(found.run_id),
+        last=found.events,
+        compaction_due=found.next_compaction.due,
+        stopped=plain(found.stopped),
+        figures=RunFigures(found.events, found.snapshots, counted, asdict(found.metrics)),
+        next=following,
+    )
+    state = f"{found.events} events; {plain(found.stopped) or 'running'}"
+    more = " ".join(filter(None, [state, more_pages(following)]))
+    return ToolOutput(result, quoted([each.text for each in shown], more))
+
+
+def _said(found: "RunStatus") -> Iterator[str]:
+    """Yields what the status of a run says in words."""
+    yield f"objective: {excerpt(found.objective)}"
+    yield "claims: " + ", ".join(f"{count} {name}" for name, count in found.claims.items())
+    for each in found.near_limits:
+        yield f"warning: {each}"
+    for name, places in asdict(found.incidents).items():
+        if places:
+            yield f"{len(places)} {name.replace('_', ' ')}"
+    for question in found.open_questions:
+        yield f"open question: {excerpt(question)}"
+    for failure in found.open_failures:
+        yield f"open failure: {failure.get('failure_id')} {excerpt(str(failure.get('why')))}"
+    for number in found.interrupted_steps:
+        yield f"interrupted: step {number}, which nobody holds any more"
+    for conflict in found.open_conflicts:
+        yield f"open conflict: {conflict.get('conflict_id')} {excerpt(str(conflict.get('description')))}"
+
+
 def _report(call: ToolCall, given: RunArguments) -> ToolOutput:
-    report = call.base.runs.report(_name(given)).markdown.splitlines()
+    report = long_lines(call.base.runs.report(_name(given)).markdown)
     lines, following = page_of(report, given.page, _LINES)
-    result = RunResult(_name(given), status={"report": "\n".join(lines)}, next=following)
-    return ToolOutput(result, quoted(lines, more_pages(following)))
+    text = quoted([each.text for each in lines], more_pages(following))
+    return ToolOutput(RunResult(plain(_name(given)), next=following), text)
 
 
 _RUNS = 50  # on a page
 
 
 def _list(call: ToolCall, page: int) -> ToolOutput:
-    shown, following = page_of(call.base.runs.list_runs(), page, _RUNS)
-    rows = [
-        {
-            "run": entry.id,
-            "objective": entry.subject,
-            "updated": known_time(entry.tally.updated),
-            "stopped": entry.stopped,
-        }
-        for entry in shown
-    ]
-    lines = [f"run:{row['run']} {row['stopped'] or 'running'}: {row['objective']}" for row in rows]
-    return ToolOutput(
-        RunResult(runs=tuple(rows), next=following),
-        quoted(lines, more_pages(following)) if lines else "There are no runs.",
-    )
+    shown, following = page_of([_run_line(entry) for entry in call.base.runs.list_runs()], page, _RUNS)
+    runs = tuple(each.value for each in shown if isinstance(each.value, RunFound))
+    text = quoted([each.text for each in shown], more_pages(following)) if shown else "There are no runs."
+    return ToolOutput(RunResult(runs=runs, next=following), text)
+
+
+def _run_line(entry: "RunEntry") -> PagedLine:
+    text = line(f"run:{entry.id} {entry.stopped or 'running'}: {excerpt(entry.subject)}")
+    return PagedLine(text, RunFound(plain(entry.id), known_time(entry.tally.updated) or "", plain(entry.stopped)))
 
 
 ACTIONS: Mapping[str, Action] = {
@@ -188,15 +254,22 @@ ACTIONS: Mapping[str, Action] = {
     "log": Action(_log, ("run", "events")),
     "claim": Action(_claim, ("run",)),
     "compact": Action(_compact, ("run",)),
+    "stop": Action(_stop, ("run", "reason")),
+    "fork": Action(_fork, ("run",)),
+    "narrative": Action(_narrative, ("run",)),
     "status": Action(_status, ()),
     "report": Action(_report, ("run",)),
 }
 
 
 def _name(given: RunArguments) -> str:
+    return _run_id(str(given.run))
+
+
+def _run_id(text: str) -> str:
     from slicebase.core.refs import ref_of
 
-    return ref_of("run", str(given.run)).removeprefix("run:")
+    return ref_of("run", text).removeprefix("run:")
 
 
 @contextmanager
@@ -211,18 +284,16 @@ def _logged(logged: "Logged") -> ToolOutput:
     tally = logged.tally
     due = is_due(tally.counted, tally.steps, DEFAULT_THRESHOLDS)
     result = RunResult(
-        tally.run_id,
+        plain(tally.run_id),
         logged.first,
         logged.last,
-        logged.ref or None,
+        plain(logged.ref),
         logged.snapshots,
         due,
-        tally.stopped,
-        {"warnings": logged.warnings} if logged.warnings else None,
+        plain(tally.stopped),
+        len(logged.warnings),
     )
-    named = [logged.ref] if logged.ref else []
-    parts = [*named, f"run:{tally.run_id} events {logged.first} to {logged.last}", *logged.snapshots]
-    said = ", ".join(parts) + ("; compaction is due" if due else "")
-    return ToolOutput(
-        result, quoted([f"warning: {each}" for each in logged.warnings], said) if logged.warnings else said
-    )
+    parts = [result.claim, f"run:{result.run} events {logged.first} to {logged.last}", *logged.snapshots]
+    said = ", ".join(filter(None, parts)) + ("; compaction is due" if due else "")
+    warnings = [line(f"warning: {each}") for each in logged.warnings]
+    return ToolOutput(result, quoted(warnings, said) if warnings else said)

@@ -14,6 +14,7 @@ from slicebase.mcp import prompts, resources
 from slicebase.mcp.calls import McpClient, ServerEnvironment, ToolCall
 from slicebase.mcp.messages import INTERNAL_ERROR, INVALID_PARAMS, RpcError
 from slicebase.mcp.protocol import Asked
+from slicebase.mcp.refusals import refusal_text
 from slicebase.mcp.tools import call_tool, described, offered
 
 _Value = TypeVar("_Value")
@@ -57,8 +58,7 @@ class Server:
         error = environment.shown(raised)
         if asked.method != "tools/call":
             raise _protocol_error(error)
-        text = f"{error} [{error.code}]" + (f"\nhint: {error.hint}" if error.hint else "")
-        return {"content": _text(text), "isError": True, "_meta": {ERROR_KEY: error.as_json()}}
+        return {"content": _text(refusal_text(error)), "isError": True, "_meta": {ERROR_KEY: error.as_json()}}
 
     def _list_tools(self, environment: ServerEnvironment, asked: Asked) -> dict[str, Any]:
         return {"tools": [described(name, tool, self._read_only) for name, tool in self._tools.items()]}
@@ -69,7 +69,7 @@ class Server:
         if tool is None:
             hint = f"use one of {', '.join(self._tools)}"
             unknown = SlicebaseError("no-tool", f"there is no tool {name!r}", hint=hint)
-            raise _protocol_error(environment.shown(unknown))  # not a result: the client asked for what is not listed
+            raise _protocol_error(environment.shown(unknown))  # no result: it is not on the list
         output = call_tool(environment, _client(asked), tool, asked.params.get("arguments") or {})
         return {"content": _text(output.text), "structuredContent": output.structured, "isError": False}
 

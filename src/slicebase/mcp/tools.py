@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from slicebase.core.hashing import lone_surrogate
 from slicebase.errors import SlicebaseError
-from slicebase.mcp import prove, read, runs, write
+from slicebase.mcp import lists, prove, read, runs, slices, write
 from slicebase.mcp.calls import McpClient, ServerEnvironment, ToolCall, ToolOutput
 
 # Schemas
@@ -29,6 +29,17 @@ def schema(type_: type[msgspec.Struct]) -> dict[str, Any]:
     short = _short(root, definitions)
     assert isinstance(short, dict)
     return short
+
+
+def result_schema(type_: type[msgspec.Struct]) -> dict[str, Any]:
+    """Returns the schema of a result: the values that it may have, and their types. Entries of lists show theirs."""
+    properties = schema(type_)["properties"]
+    return {"type": "object", "properties": {name: _shallow(properties[name]) for name in ("text", *properties)}}
+
+
+def _shallow(node: dict[str, Any]) -> dict[str, Any]:
+    kept = {key: value for key, value in node.items() if key in ("type", "description")}
+    return {**kept, "items": _shallow(node["items"])} if "items" in node else kept
 
 
 def _short(node: Any, definitions: dict[str, Any]) -> Any:
@@ -84,11 +95,11 @@ class Tool(NamedTuple):
         }
 
 
-# Named like the verbs. `remember` replaces text if the contract of the file says so; all other tools only add.
+# Named like the verbs. `remember` replaces text if the contract of the file says so; `forget` and `connect` can undo.
 TOOLS: Mapping[str, Tool] = {
     "search": Tool(
         "Search memory",
-        "Find slice files, rows and turns by words, best first. Start here. Texts are excerpts: open refs "
+        "Find slice files, rows and turns by words, best first. Start here. Texts are excerpts: open references "
         "with recall. Old entries are labelled STALE or DECAYED: check them before you rely on them.",
         read.SearchArguments,
         read.SearchResult,
@@ -102,6 +113,13 @@ TOOLS: Mapping[str, Tool] = {
         read.RecallResult,
         read.recall,
     ),
+    "list": Tool(
+        "List what is stored",
+        "List slice files, the last changed first, past sessions, the newest first, or the turns of a session.",
+        lists.ListArguments,
+        lists.ListResult,
+        lists.list_stored,
+    ),
     "create": Tool(
         "Create a slice file",
         "Create a file for one subject. Search first: if an existing file fits, add to it with remember instead.",
@@ -114,7 +132,7 @@ TOOLS: Mapping[str, Tool] = {
     "remember": Tool(
         "Write to a slice file",
         "Add a decision, fact or result to a file, as its contract says (append, supersede or replace). Refused if the "
-        "contract forbids it. Correct a row of a log by superseding it.",
+        "contract forbids it. Edit a row of a log by superseding it, a text by its section or a passage.",
         write.RememberArguments,
         write.ChangeResult,
         write.remember,
@@ -122,13 +140,23 @@ TOOLS: Mapping[str, Tool] = {
         destructive=True,
         idempotent=False,
     ),
+    "forget": Tool(
+        "Forget a file, or restore it",
+        "Archive a file that no longer holds: searches and lists leave it out. Nothing is deleted: restore undoes it.",
+        write.ForgetArguments,
+        write.ChangeResult,
+        write.forget,
+        writes=True,
+        destructive=True,
+    ),
     "connect": Tool(
         "Link files",
-        "Link a file to another file, a path or a reference. An existing link stays.",
+        "Link a file to another file, a path or a reference, or remove the link. An existing link stays.",
         write.ConnectArguments,
-        write.LinkResult,
+        write.ChangeResult,
         write.connect,
         writes=True,
+        destructive=True,
     ),
     "explore": Tool(
         "Follow links",
@@ -150,11 +178,19 @@ TOOLS: Mapping[str, Tool] = {
     "lost": Tool(
         "Show what a compaction forgot",
         "After your context was compacted: list what the summary dropped, the most needed first.",
-        read.LostArguments,
-        read.LostResult,
-        read.lost,
+        lists.LostArguments,
+        lists.LostResult,
+        lists.lost,
         records=True,
         idempotent=False,
+    ),
+    "slice": Tool(
+        "Select the turns around a turn",
+        "Select the part of a conversation around a turn that a policy takes, always the same; explain says why.",
+        slices.SliceArguments,
+        slices.SliceResult,
+        slices.slice_turns,
+        records=True,
     ),
     "why": Tool(
         "Show what something rests on",
@@ -165,8 +201,9 @@ TOOLS: Mapping[str, Tool] = {
     ),
     "run": Tool(
         "Log a long task",
-        "Keep the log of a long task: start it, log each step, claim findings with evidence, and compact when due. "
-        "The gate stops a run whose state it cannot prove. status and report show it.",
+        "Keep the log of a long task: start it, log each step, claim findings with evidence, compact when due, stop it "
+        "with a reason. The gate stops a run whose state it cannot prove; fork continues one that has stopped. status, "
+        "report and narrative show it.",
         runs.RunArguments,
         runs.RunResult,
         runs.run,
@@ -195,7 +232,7 @@ def described(name: str, tool: Tool, read_only: bool = False) -> dict[str, Any]:
         "title": tool.title,
         "description": tool.description,
         "inputSchema": schema(tool.takes),
-        "outputSchema": schema(tool.gives),
+        "outputSchema": result_schema(tool.gives),
         "annotations": tool.hints(read_only),
     }
 

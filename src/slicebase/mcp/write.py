@@ -1,11 +1,12 @@
-"""Tools that write slice files: create, remember, connect. Contracts apply, and writes are signed by the client."""
+"""Tools that write slice files: create, remember, connect, forget. Contracts apply, and the client signs writes."""
 
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from msgspec import Meta, field
 
 from slicebase.files.links import RELATIONSHIPS
-from slicebase.mcp.calls import Arguments, Result, ToolCall, ToolOutput
+from slicebase.mcp.calls import Arguments, ToolCall, ToolOutput, ToolResult
+from slicebase.mcp.quotes import plain, quoted
 
 if TYPE_CHECKING:
     from slicebase.library.change import Change
@@ -39,8 +40,11 @@ class RememberArguments(Arguments, frozen=True):
     ]
     supersedes: Annotated[tuple[str, ...], Meta(description="Rows it replaces")] = ()
     new: Annotated[bool, Meta(description="Replaces nothing")] = False
-    section: Annotated[str | None, Meta(description="Heading to write under")] = None
-    replace: Annotated[str | None, Meta(description="Passage to edit")] = None
+    section: Annotated[
+        str | None, Meta(description="Heading to write under; in write mode replace, whose section is replaced")
+    ] = None
+    replace: Annotated[str | None, Meta(description="Passage that text replaces, in write mode replace")] = None
+    as_text: Annotated[bool, Meta(description="A row as it is, no JSON")] = False
     if_version: Annotated[str | None, Meta(description="Only if the file has this version")] = None
     source: Annotated[
         Literal["user-statement", "inference", "observation"] | None, Meta(description="How it is known")
@@ -53,19 +57,22 @@ class ConnectArguments(Arguments, frozen=True):
     rel: Annotated[str, Meta(extra_json_schema={"enum": sorted(RELATIONSHIPS)}, examples=["depends_on"])]
     to: Annotated[str, Meta(description="A file's id, a path or a reference", examples=["01JDEF…"])]
     label: str | None = None
+    remove: Annotated[bool, Meta(description="Remove the link")] = False
 
 
-class ChangeResult(Result, frozen=True):
+class ForgetArguments(Arguments, frozen=True):
+    id: Annotated[str, Meta(examples=["01JABC…"])]
+    reason: str | None = None
+    restore: Annotated[bool, Meta(description="Bring it back")] = False
+
+
+class ChangeResult(ToolResult, frozen=True):
     id: str
     version: str
     changed: bool
     refs: list[str]
     overflow: str | None = None
     redacted: dict[str, Any] = field(default_factory=dict)
-
-
-class LinkResult(ChangeResult, frozen=True):
-    warnings: list[str] = field(default_factory=list)
 
 
 def create(call: ToolCall, given: CreateArguments) -> ToolOutput:
@@ -92,6 +99,7 @@ def remember(call: ToolCall, given: RememberArguments) -> ToolOutput:
             supersedes=given.supersedes,
             new=given.new,
             section=given.section,
+            as_text=given.as_text,
             replace=given.replace,
             if_version=given.if_version,
             provenance=call.signed(source=given.source, confidence=given.confidence),
@@ -100,15 +108,25 @@ def remember(call: ToolCall, given: RememberArguments) -> ToolOutput:
 
 
 def connect(call: ToolCall, given: ConnectArguments) -> ToolOutput:
-    """Links a file to something."""
-    library = call.base.library
-    return _change_output(library.connect(given.id, given.rel, given.to, label=given.label, provenance=call.signed()))
+    """Links a file to something, or removes the link."""
+    library, signed = call.base.library, call.signed()
+    if given.remove:
+        return _change_output(library.disconnect(given.id, given.rel, given.to, provenance=signed))
+    return _change_output(library.connect(given.id, given.rel, given.to, label=given.label, provenance=signed))
+
+
+def forget(call: ToolCall, given: ForgetArguments) -> ToolOutput:
+    """Archives a file, so that searches and lists leave it out, or brings it back."""
+    library, signed = call.base.library, call.signed()
+    if given.restore:
+        return _change_output(library.restore(given.id, provenance=signed))
+    return _change_output(library.forget(given.id, reason=given.reason, provenance=signed))
 
 
 def _change_output(change: "Change") -> ToolOutput:
-    refs = list(change.refs or (f"file:{change.id}",))
-    fields = (change.id, change.version, change.changed, refs, change.overflow)
-    warnings = list(change.warnings)
-    result = LinkResult(*fields, warnings=warnings) if warnings else ChangeResult(*fields)
-    done = f"{'Wrote' if change.changed else 'Unchanged:'} {', '.join(refs)}"
-    return ToolOutput(result, "\n".join([done, *(f"Warning: {warning}" for warning in warnings)]))
+    written = list(change.refs or (f"file:{change.id}",))
+    refs = [ref for ref in map(plain, written) if ref]
+    result = ChangeResult(plain(change.id), change.version, change.changed, refs, change.overflow)
+    done = "Wrote" if change.changed else "Unchanged:"
+    text = f"{done} {', '.join(refs)}" if len(refs) == len(written) else f"{done}\n{quoted(written)}"
+    return ToolOutput(result, "\n".join([text, *(f"Warning: {warning}" for warning in change.warnings)]))

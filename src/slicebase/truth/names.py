@@ -112,6 +112,10 @@ class StoredNames:
         names = [column.text(found).removeprefix(ref.id.removesuffix(ref.name)) for (found,) in rows]
         return [Ref(ref.kind, name) for name in names if name.startswith(ref.name)]
 
+    def begun(self, beginnings: Collection[str]) -> set[str]:
+        """Returns those of these texts that the id of something begins with, whatever its kind."""
+        return {each for each in beginnings if any(self._starting(Ref(kind, each)) for kind in _COLUMNS)}
+
     def beside(self, kind: str, names: Collection[str]) -> dict[str, tuple[str | None, str | None]]:
         """Returns the ids before and after each of these ids in the order of text, if there are any.
 
@@ -138,10 +142,11 @@ _BESIDE: Final = (
 )
 
 
-def shown_reference(connection: apsw.Connection, reference: str) -> str:
+def shown_reference(connection: apsw.Connection, reference: str, files: Collection[str] = ()) -> str:
     """Returns a reference in a form that is short, and that every verb takes: of a turn, its short id.
 
-    If something else has an id that begins so, the kind stands before it. Other references stay as they are.
+    If something else has an id that begins so, the kind stands before it. Other references stay as they are. `files`
+    has the first characters of the ids of files, as many as a short id has at least.
     """
     name = reference.removeprefix("turn:")
     if not is_uuid(name):
@@ -151,7 +156,7 @@ def shown_reference(connection: apsw.Connection, reference: str) -> str:
     given = {"turn": _stored("turn", name), "session": begins, "run": begins, **alike}
     before, after, is_ambiguous = next(connection.execute(_BESIDE, given))
     short = short_id(name, [each and uuid_of(each) for each in (before, after)])
-    return f"turn:{short}" if is_ambiguous else short
+    return f"turn:{short}" if is_ambiguous or begins in files else short
 
 
 def _without_subagents(found: list[Ref]) -> list[Ref]:

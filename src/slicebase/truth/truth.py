@@ -1,7 +1,7 @@
 """The truth: one append-only SQLite database, with an object for each kind of record."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -109,11 +109,11 @@ class Truth:
         stored = self.texts.get(f"session:{record.session}", record.content_hash)
         return readable_text(read_parts(stored.data)) if stored and stored.data is not None else None
 
-    def shown(self, reference: str) -> str:
-        """Returns a reference as a context shows it: of a turn, its short id alone."""
+    def shown(self, reference: str, files: Collection[str] = ()) -> str:
+        """Returns a reference as a context shows it: of a turn, its short id alone, if no file's id begins so."""
         from slicebase.truth.names import shown_reference
 
-        return shown_reference(self.database.connection, reference)
+        return shown_reference(self.database.connection, reference, files)
 
     def close(self) -> None:
         self.database.close()

@@ -1,6 +1,6 @@
 """Contexts for a question: finds turns, slices around the best ones, reads their texts, and assembles the pieces."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 from math import inf
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -29,6 +29,7 @@ from slicebase.index.upkeep import ask_turns
 from slicebase.library.chunks import LibraryChunks
 from slicebase.truth.truth import Truth
 from slicebase.verbs.graph import Graph, ranked_turns
+from slicebase.verbs.names import shown_in_context
 from slicebase.verbs.narrow import Narrowed, narrowed
 from slicebase.verbs.parts import Parts
 from slicebase.verbs.record import built
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
     from slicebase.graph.select import FrontierTurn
 
 _NEARLY: Final = 0.85  # of the best score: beside the narrative of a run, what is worse is mostly not used
+# Characters: nobody says so much twice in the same words. A resumed session has copies of what the first one has.
+_SAID_ONCE: Final = 200
 NOT_NARROWED: Final = Narrowed(EVERY_TURN, EVERY_FILE)
 
 
@@ -97,7 +100,8 @@ def context_for(parts: Parts, request: Request, first: Sequence[Candidate] = ())
     """Builds the context of a request."""
     query = read(request.question)
     wanted = narrowed(parts, query, EVERY_FILE, request.as_of) if query.narrows else NOT_NARROWED
-    return build_context(parts.truth, parts.turn_index, parts.library_chunks, request, first, wanted)
+    shown = shown_in_context(parts)
+    return build_context(parts.truth, parts.turn_index, parts.library_chunks, request, first, wanted, shown)
 
 
 def build_context(
@@ -107,11 +111,12 @@ def build_context(
     request: Request,
     first: Sequence[Candidate] = (),
     wanted: Narrowed = NOT_NARROWED,
+    shown: Callable[[str], str] | None = None,
 ) -> Context:
     """Builds a context of turns and, if there is a library, rows and sections: the best that fit into the budget.
 
     The pieces of `first` come before all others, whatever their score; then of turns only those that are nearly
-    as good as the best one. Only what the query asks for is taken.
+    as good as the best one. Only what the query asks for is taken. `shown` makes references short.
     """
     query = read(request.question)
     _check(request, query)
@@ -146,7 +151,7 @@ def build_context(
         slices=slices.pinned,
         policy=request.policy,
         least=_NEARLY * max((each.score for each in merged), default=0) if first else -inf,
-        shown=truth.shown,
+        shown=shown or truth.shown,
     )
 
 
@@ -246,7 +251,15 @@ def turn_candidate(record: TurnRecord, session: Session, text: str, found: Ranke
         order=(from_text(record.time), record.id),
         score=found.score,
         parts={name: value for name, value in found.parts.items() if value},
+        content=_content(record, text),
     )
+
+
+def _content(record: TurnRecord, text: str) -> str:
+    """Returns what copies of a turn have in common: what it says, and when if that is little."""
+    if len(text) >= _SAID_ONCE:
+        return record.content_hash
+    return f"{record.content_hash} {record.time}" if known_time(record.time) else ""
 
 
 def _when(time: str) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 import apsw
 
-from slicebase.agents.hooks import CLIENTS
+from slicebase.agents.clients import CLIENTS
 from slicebase.errors import SlicebaseError
 from slicebase.files.body.entries import Stamp
 from slicebase.files.body.overflow import whole_of

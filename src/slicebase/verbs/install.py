@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from slicebase.agents.hooks import CLIENTS, ClientHooks
+from slicebase.agents.hooks import ClientHooks
 from slicebase.errors import SlicebaseError, Where
 from slicebase.truth.truth import open_truth
 from slicebase.workspace import git
@@ -66,9 +66,8 @@ def _steps(workspace: Workspace, delete_data: bool) -> Iterator[RemovalStep]:
     if git.is_repository(root) and git.driver_of(root):
         yield RemovalStep("the merge driver in git's configuration", lambda: git.remove_driver(root))
     hooks = ClientHooks(workspace)
-    for client in CLIENTS:
-        if hooks.status(client).installed:
-            yield RemovalStep(f"the hooks of {client}", partial(hooks.uninstall, client))
+    for client in hooks.marked():
+        yield RemovalStep(f"the hooks of {client}", partial(hooks.uninstall, client))
     if workspace.cache.exists():
         yield RemovalStep(f"the cache {workspace.cache}", lambda: shutil.rmtree(workspace.cache))
     if delete_data:

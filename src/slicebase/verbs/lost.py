@@ -39,6 +39,7 @@ from slicebase.runs.records import Span
 from slicebase.truth.truth import Truth
 from slicebase.verbs.contexts import check_tokens
 from slicebase.verbs.imports import import_conversations
+from slicebase.verbs.names import shown_in_context
 from slicebase.verbs.parts import Parts
 from slicebase.verbs.record import built
 
@@ -175,8 +176,9 @@ def lost_context(
             found, filters["undated"] = _until(last, found)
             filters["last"] = to_text(last)
         judged = judge(found.compactions, found.since)
+        shown = shown_in_context(parts)
         return render_lost(
-            parts.truth, parts.turn_index, name, found.compactions, judged, tokens, moment, asked, filters
+            parts.truth, parts.turn_index, name, found.compactions, judged, tokens, moment, asked, filters, shown
         )
 
     return built(parts, build, record=record)
@@ -222,6 +224,7 @@ def render_lost(
     as_of: int,
     prompt: str | None,
     filters: dict[str, Any] | None = None,
+    shown: Callable[[str], str] | None = None,
 ) -> Context:
     """Builds a context of lost items, the most needed first, under the heading of their kind."""
     question = f"what was lost when session:{session} was compacted"
@@ -254,7 +257,7 @@ def render_lost(
             **(filters or {}),
         },
         groups=[row.heading for row in TABLE.values()],
-        shown=truth.shown,
+        shown=shown or truth.shown,
     )
 
 

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import wraps
+from functools import cache, wraps
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -114,7 +114,32 @@ def shortened(parts: "Parts", references: Collection[str]) -> dict[str, str]:
 def short_places(parts: "Parts", places: Collection[str]) -> dict[str, str]:
     """Returns the short forms of the ids of files, and of references; what else a link can name stays as it is."""
     refs = {place for place in places if (":" in place or "_" in place) and short_ref(place)}
-    return {**_short_files(parts, set(places) - refs), **shortened(parts, refs)}
+    short = _short_files(parts, set(places) - refs)
+    taken = _begun(parts, {name for whole, name in short.items() if name != whole})  # a whole one is that of the file
+    typed = {whole: str(Ref("file", name)) for whole, name in short.items() if name in taken and name != whole}
+    return {**short, **typed, **shortened(parts, refs)}
+
+
+def _begun(parts: "Parts", beginnings: Collection[str]) -> set[str]:
+    """Returns those of these texts that the id of something in the database begins with."""
+    if not beginnings or not parts.workspace.database.exists():
+        return set()
+    try:
+        return parts.stored_names.begun(beginnings)
+    except SlicebaseError:  # nothing of a database that cannot be opened is found by an id
+        return set()
+
+
+def shown_in_context(parts: "Parts") -> Callable[[str], str]:
+    """Returns a function that makes a reference short for a context: of a turn, its id alone if nothing begins so."""
+
+    @cache
+    def files() -> frozenset[str]:
+        from slicebase.index.entries import like_turns  # imported here to keep start-up fast
+
+        return parts.finder.index.ask_again(like_turns)
+
+    return lambda reference: parts.truth.shown(reference, files())
 
 
 _NAMED_IN_TEXT: Final = rf"\b(?:{ULID}|sn_[0-9a-f]{{32}})\b"  # compiled on first use for a fast start

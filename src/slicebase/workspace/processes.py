@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 from contextlib import suppress
+from pathlib import Path
 
 
 def processors() -> int:
@@ -30,6 +31,18 @@ def serving(module: str) -> "subprocess.Popen[bytes]":
     """
     code = f"import sys; sys.path[:] = {sys.path!r}; from {module} import serve; serve()"
     return subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+
+def start_alone(*arguments: str, folder: Path) -> None:
+    """Starts `tt` in a folder with some arguments. It goes on when this process has ended; nobody reads its output."""
+    subprocess.Popen(
+        [sys.executable, "-P", "-m", "slicebase", *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        cwd=folder,
+        start_new_session=True,
+    )
 
 
 def end(process: "subprocess.Popen[bytes]") -> None:

@@ -1,0 +1,6 @@
+"""Adapters are tested where all packages that they adapt are installed: `make test-adapters` (docs/adapters.md)."""
+
+from importlib.util import find_spec
+
+PACKAGES = ("anthropic",)
+collect_ignore_glob = [] if all(map(find_spec, PACKAGES)) else ["test_*.py"]
