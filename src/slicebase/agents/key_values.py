@@ -5,10 +5,10 @@ forgotten in place and can be restored; one that has expired is not shown any mo
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
-from slicebase.core.ids import ulid_time
+from slicebase.core.ids import ulid, ulid_time
 from slicebase.core.parsers import decode
 from slicebase.core.times import from_text, to_text
 from slicebase.errors import SlicebaseError
@@ -75,7 +75,8 @@ class KeyValues:
         """Writes and deletes values, all or none."""
         with self._folder.writing() as writer:
             known = self.all(expired=True)
-            writes = [write for change in changes if (write := self._write(change, known.get(change.place)))]
+            ids = self._ids(max((each.file.id for each in known.values()), default=None))
+            writes = [write for change in changes if (write := self._write(change, known.get(change.place), ids))]
             writer.write(*writes)
 
     def touch(self, places: Iterable[Place]) -> None:
@@ -93,21 +94,27 @@ class KeyValues:
             self.put(gone)
         return len(gone)
 
-    def _write(self, change: ValueChange, old: KeptValue | None) -> FileWrite | None:
+    def _ids(self, last: str | None) -> Iterator[str]:
+        """Yields ids of new files, each greater than the one before: they are the order of the values."""
+        while True:
+            last = ulid(self.surroundings.now(), self.surroundings.random_bytes(), after=last)
+            yield last
+
+    def _write(self, change: ValueChange, old: KeptValue | None, ids: Iterator[str]) -> FileWrite | None:
         stamp = self._library.stamp(None)
         if change.value is None:
             gone = old and with_writer(archived(old.file, stamp.time, "deleted by its program"), stamp)
             return FileWrite(old.file, gone) if old and gone else None
         body = _body(self.surroundings.redaction.value(dict(change.value)))
         if old is None:
-            return FileWrite(None, _timed(self._new(change.place, body, stamp), stamp.now, change.ttl))
+            return FileWrite(None, _timed(self._new(change.place, body, next(ids), stamp), stamp.now, change.ttl))
         new = with_writer(with_body(old.file, body, stamp), stamp)
         return FileWrite(old.file, _timed(new, stamp.now, change.ttl))
 
-    def _new(self, place: Place, body: bytes, stamp: Stamp) -> SliceFile:
+    def _new(self, place: Place, body: bytes, file_id: str, stamp: Stamp) -> SliceFile:
         self.surroundings.redaction.refuse("the key", [*place[0], place[1]])
         return new_file(
-            id=stamp.file_id,
+            id=file_id,
             title=" ".join("/".join([*place[0], place[1]]).split())[:200] or "-",
             summary="A value that a program keeps by a key.",
             body_type="text",
@@ -116,7 +123,7 @@ class KeyValues:
             meta={_NAMESPACE: json.dumps(place[0]), _KEY: json.dumps(place[1])},
             updated_at=stamp.time,
             updated_by=stamp.who,
-            name=f"{LIBRARY}/{file_name(stamp.file_id)}",
+            name=f"{LIBRARY}/{file_name(file_id)}",
         )
 
 
