@@ -1,7 +1,7 @@
 """Real clients with our hooks and our server: what reached the model's requests, and what was kept.
 
-Each conversation has a tool call, a call of our server, a compaction and a resumed session. `make test-clients` installs
-the clients and runs this.
+Each conversation has a tool call, a call of our server, a compaction and a resumed session. `make test-clients`
+installs the clients, and runs this.
 """
 
 import subprocess
@@ -19,8 +19,9 @@ from tests.agents.clients.packages import client_program
 from tests.agents.clients.protocols import Reply, ToolCall
 
 TOOLS = Path(sys.executable).parent  # with our program `tt`
-NAMES = {"claude": "claude-code", "codex": "codex", "gemini": "gemini"}
-BEFORE = b'{\n   "mine": {"kept": [1,2]}\n}\n'  # settings that somebody else wrote
+NAMES = {client: {"claude": "claude-code"}.get(client, client) for client in CLIENT_DRIVERS}
+# Settings with a hook of somebody else, which all clients but opencode read.
+BEFORE = b'{\n   "hooks": {"SessionEnd": [ {"hooks": [{"type": "command","command": "true"}]} ] }\n}\n'
 
 KNOWN = "Context for: what is known of this project"
 LOST = "Context for: what was lost when"
@@ -50,7 +51,8 @@ def told(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     workspace = folder / "a project"
     settings = workspace / CLIENTS[NAMES[client]].settings
     settings.parent.mkdir(parents=True)
-    settings.write_bytes(BEFORE)
+    if client != "opencode":
+        settings.write_bytes(BEFORE)
     (workspace / "notes.txt").write_text("The port of the queue is 6543.\n")
     tt(workspace, "init")
     texts = ("--title", "Webhooks", "--summary", "Their limits.", "--body", "An event lives 600 s.")
@@ -122,4 +124,4 @@ def test_removing_the_hooks_restores_the_settings(told: Told) -> None:
     path = told.workspace / CLIENTS[NAMES[told.client]].settings
     assert path.read_bytes() != BEFORE
     tt(told.workspace, "hook", "uninstall", NAMES[told.client])
-    assert path.read_bytes() == BEFORE
+    assert (path.read_bytes() if path.exists() else None) == (None if told.client == "opencode" else BEFORE)

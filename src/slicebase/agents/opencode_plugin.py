@@ -1,7 +1,6 @@
 """The plugin by which opencode, which has no hooks in its settings, calls us as other clients do.
 
-opencode keeps its sessions in a database. The plugin writes the session in the form of `opencode export` to a file in a
-folder for its user alone, which it removes after the call.
+opencode keeps all sessions in one database: the plugin names that, and the session in it.
 """
 
 import json
@@ -11,12 +10,13 @@ PLUGIN_MARK: Final = "// slicebase:"
 _PLUGIN: Final = """\
 %(mark)s `tt hook install opencode` writes this file, and `tt hook uninstall opencode` removes it with any change.
 import { spawn } from "node:child_process"
-import { mkdtemp, rm, writeFile } from "node:fs/promises"
-import { tmpdir } from "node:os"
+import { homedir } from "node:os"
 import { join } from "node:path"
 
 const COMMANDS = %(commands)s
 const LIMIT = %(limit)d // milliseconds
+const DATA = process.env.XDG_DATA_HOME || join(homedir(), ".local", "share")
+const transcript_path = join(DATA, "opencode", "opencode.db")
 
 // Runs the command of an event, and returns the text that it adds to the context. Nothing here stops opencode.
 const run = (event, given, cwd) =>
@@ -43,27 +43,26 @@ export const Slicebase = async ({ client, directory }) => {
   const pending = new Set()
 
   const call = async (event, id, more) => {
-    const folder = await mkdtemp(join(tmpdir(), "slicebase-"))
     try {
       const info = (await client.session.get({ path: { id } })).data
-      const messages = (await client.session.messages({ path: { id } })).data
       if (!info || info.parentID) return undefined // the session of a subagent
-      const path = join(folder, `${id}.json`)
-      await writeFile(path, JSON.stringify({ info, messages }), { mode: 0o600 })
-      const source = messages.length > 1 ? "resume" : "startup"
-      return await run(event, { session_id: id, transcript_path: path, cwd: directory, source, ...more }, directory)
+      return await run(event, { session_id: id, transcript_path, cwd: directory, ...more }, directory)
     } catch {
       return undefined
-    } finally {
-      await rm(folder, { recursive: true, force: true })
     }
+  }
+
+  const source = async (id) => {
+    const messages = (await client.session.messages({ path: { id }, query: { limit: 2 } }).catch(() => ({}))).data
+    return messages?.length > 1 ? "resume" : "startup"
   }
 
   return {
     "chat.message": async ({ sessionID }, { message, parts }) => {
       const written = parts.filter((part) => part.type === "text" && !part.synthetic)
       const prompt = written.map((part) => part.text).join("\\n")
-      const texts = known.has(sessionID) ? [] : [await call("SessionStart", sessionID)]
+      const texts = []
+      if (!known.has(sessionID)) texts.push(await call("SessionStart", sessionID, { source: await source(sessionID) }))
       known.add(sessionID)
       texts.push(await call("UserPromptSubmit", sessionID, { prompt }))
       for (const text of texts.filter(Boolean)) {

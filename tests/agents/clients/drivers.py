@@ -1,13 +1,15 @@
-"""Conversations with Claude Code, Codex and Gemini CLI without a terminal: prompts, compactions, resumed sessions."""
+"""Conversations with coding agents without a terminal: prompts, compactions, resumed sessions."""
 
 import json
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
+from urllib.request import Request, urlopen
 
 from tests.agents.clients.model import FAR_FROM_LIMITS, ScriptedModel
-from tests.agents.clients.process import SERVER, Answer, ClientProcess
+from tests.agents.clients.process import PATIENCE, SERVER, Answer, ClientProcess
 
 
 class ClaudeCode(ClientProcess):
@@ -184,7 +186,54 @@ class Gemini(ClientProcess):
         self._compacts = True
 
 
-CLIENT_DRIVERS: Final = {driver.client: driver for driver in (ClaudeCode, Codex, Gemini)}
+_LISTENS: Final = re.compile(r"http://127\.0\.0\.1:\d+")
+
+
+class Opencode(ClientProcess):
+    """`opencode serve`, which its terminal program uses as well: HTTP, one process until a resume."""
+
+    client = "opencode"
+
+    def configure(self) -> None:
+        off = ("AUTOUPDATE", "MODELS_FETCH", "LSP_DOWNLOAD", "DEFAULT_PLUGINS", "SHARE")
+        self.environment |= {f"OPENCODE_DISABLE_{what}": "1" for what in off}
+        provider = {
+            "npm": "@ai-sdk/openai-compatible",
+            "name": "scripted",
+            "options": {"baseURL": f"{self.model.url}/v1", "apiKey": "scripted"},
+            "models": {"scripted": {"name": "scripted", "limit": {"context": 2 * FAR_FROM_LIMITS, "output": 8000}}},
+        }
+        settings = {
+            "model": "scripted/scripted",
+            "small_model": "scripted/scripted",
+            "provider": {"scripted": provider},
+            "permission": {"bash": "allow"},
+            "mcp": {SERVER: {"type": "local", "command": self.mcp, "timeout": 40_000}},
+        }
+        self.write(".config/opencode/opencode.json", settings)
+
+    def _post(self, path: str, body: dict[str, Any]) -> Any:
+        if not self.running:
+            self.start("serve", "--hostname", "127.0.0.1", "--port", "0")
+            while not (listens := _LISTENS.search(self.line() or "http://127.0.0.1:0")):
+                pass
+            self._url = listens[0]
+        if self.session is None and path != "":
+            self.session = self._post("", {})["id"]
+        url = f"{self._url}/session{f'/{self.session}/{path}' if path else ''}"
+        request = Request(url, json.dumps(body).encode(), {"content-type": "application/json"})
+        with urlopen(request, timeout=PATIENCE) as answer:
+            return json.load(answer)
+
+    def say(self, prompt: str) -> Answer:
+        answer = self._post("message", {"parts": [{"type": "text", "text": prompt}]})
+        return Answer("".join(part.get("text", "") for part in answer["parts"] if part["type"] == "text"))
+
+    def compact(self) -> None:
+        assert self._post("summarize", {"providerID": "scripted", "modelID": "scripted"})
+
+
+CLIENT_DRIVERS: Final = {driver.client: driver for driver in (ClaudeCode, Codex, Gemini, Opencode)}
 
 
 @contextmanager

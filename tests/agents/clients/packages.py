@@ -29,6 +29,7 @@ PACKAGES: Final = {
     ),
     "codex": ClientPackage("@openai/codex", "0.166.0", (".bin/codex",)),
     "gemini": ClientPackage("@google/gemini-cli", "0.61.0", (".bin/gemini",)),
+    "opencode": ClientPackage("opencode-ai", "1.18.33", ("opencode-*/bin/opencode", ".bin/opencode")),
 }
 
 

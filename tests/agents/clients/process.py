@@ -1,4 +1,4 @@
-"""The process of a client, which speaks JSON in lines: what Claude Code, Codex and Gemini CLI have in common."""
+"""The process of a client, which speaks JSON in lines: what the clients have in common."""
 
 import json
 import os
