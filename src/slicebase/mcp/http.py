@@ -147,6 +147,7 @@ class _Handler(BaseHTTPRequestHandler):
     server: HttpServer
     protocol_version = "HTTP/1.1"
     timeout = _IDLE
+    _has_read = False  # the message of the request that is answered
 
     def version_string(self) -> str:
         return "slicebase"
