@@ -8,6 +8,7 @@ hands has a session; a request of 2026-07-28 stands alone. The server never spea
 import hmac
 import re
 import secrets
+import select
 import socket
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
@@ -146,6 +147,7 @@ class _Handler(BaseHTTPRequestHandler):
     server: HttpServer
     protocol_version = "HTTP/1.1"
     timeout = _IDLE
+    _has_read = False  # the message of the request that is answered
 
     def version_string(self) -> str:
         return "slicebase"
@@ -175,13 +177,22 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             yield
         except _RefusedError as refused:
-            self.close_connection = True  # what follows may be a body that was not read
+            self.close_connection = True
+            self._skip_body()
             error = error_response(RpcError(INVALID_REQUEST, str(refused)), None)
             self._respond(refused.status, encoded(error), {"Connection": "close", **refused.headers})
+
+    def _skip_body(self) -> None:
+        """Reads the message of a request that is refused: a connection that closes before would lose the answer."""
+        length = self.headers.get("Content-Length", "")
+        if not self._has_read and re.fullmatch(r"\d{1,15}", length) and int(length) <= LONGEST_MESSAGE:
+            self._has_read = True
+            self.rfile.read(int(length))
 
     # Who may ask
 
     def _admit(self) -> None:
+        self._has_read = False
         hosts, origins = self.headers.get_all("Host", []), self.headers.get_all("Origin", [])
         origin = origins[0].partition("://") if origins else None
         if len(hosts) != 1 or not _OURS.fullmatch(hosts[0]):
@@ -208,6 +219,7 @@ class _Handler(BaseHTTPRequestHandler):
             raise _RefusedError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "the message is application/json")
         if not self._accepts("application/json") and not self._accepts("text/event-stream"):
             raise _RefusedError(HTTPStatus.NOT_ACCEPTABLE, "accept application/json and text/event-stream")
+        self._has_read = True
         body = self.rfile.read(int(lengths[0]))
         if len(body) < int(lengths[0]):
             raise _RefusedError(HTTPStatus.BAD_REQUEST, "the message is shorter than its `Content-Length`")
@@ -304,10 +316,10 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _is_gone(self) -> bool:
         """Returns whether the client has closed the connection while it waits for an answer."""
+        waiting = select.poll()  # a socket with a timeout would wait for bytes, whatever flags say
+        waiting.register(self.connection, select.POLLIN)
         try:
-            return not self.connection.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
-        except BlockingIOError:
-            return False
+            return bool(waiting.poll(0)) and not self.connection.recv(1, socket.MSG_PEEK)
         except OSError:
             return True
 
