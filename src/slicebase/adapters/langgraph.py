@@ -28,7 +28,7 @@ from langgraph.store.base import (
     validate_op_namespace,
 )
 
-from slicebase.agents.key_values import KeptValue, KeyValues, KeyPlace, ValueChange
+from slicebase.agents.key_values import KeptValue, KeyPlace, KeyValues, ValueChange
 from slicebase.base import Slicebase
 from slicebase.errors import SlicebaseError
 from slicebase.verbs.recorder import Recorder
