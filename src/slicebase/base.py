@@ -288,7 +288,7 @@ class Slicebase(Parts):
         return context_again(self, self.manifest(manifest), record=record)
 
     def project_context(self, tokens: int = 4000, *, record: bool = True) -> "Context":
-        """Builds a context of the library's files, the last changed first, for the start of a session."""
+        """Builds a context of the library's files, people's own first, for the start of a session."""
         from slicebase.verbs.newest import project_context
 
         return project_context(self, tokens, record=record)

@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,6 +18,7 @@ from tests.cli.conftest import Tt
 from tests.context.rendered import pieces_in
 from tests.context.transcripts import Transcript
 from tests.paths import PROJECT, SHARED
+from tests.warm import warm_programs
 
 COMPACTED = SHARED / "data" / "claude-code" / "compacted"
 EVENTS = CLIENTS["claude-code"].events
@@ -40,11 +40,11 @@ class Answer(NamedTuple):
 def call(event: str, given: object, *options: str, cwd: Path = PROJECT) -> Answer:
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("SLICEBASE", "CLAUDE"))}
     done = subprocess.run(
-        [sys.executable, "-m", "slicebase", "hook", "run", event, *options],
+        [warm_programs() / "tt", "hook", "run", event, *options],
         input=given if isinstance(given, bytes) else json.dumps(given).encode(),
         capture_output=True,
         cwd=cwd,
-        env={**environment, "PYTHONPATH": str(PROJECT / "src")},
+        env=environment,
         check=False,
     )
     return Answer(done.returncode, done.stdout.decode(), done.stderr.decode())
@@ -257,3 +257,27 @@ def test_a_limit_of_the_machine_is_our_error_in_a_hook_too(
     monkeypatch.setattr(hooks, "_response", fails)
     done = tt("hook", "run", "SessionStart")
     assert (done.exit, done.out, f"[{code}]" in done.err) == (0, "", True)
+
+
+def test_a_failure_is_kept_without_secrets_until_the_hook_succeeds(project: Path, tt: Tt) -> None:
+    secret = "AKIA" + "Q7XBN2LMPR4ST6UV"
+    failed = call("SessionEnd", given(project, project / f"{secret}.jsonl", "s"), "--client", "codex")
+    assert (failed.exit, failed.out) == (0, "")
+    told = tt("--root", project, "doctor")
+    assert told.exit == 1
+    assert "hooks codex SessionEnd: the hook failed at" in told.out
+    assert "[no-input]" in told.out
+    assert secret.encode() not in (project / ".slicebase" / "hook-failures.json").read_bytes()
+    assert secret not in failed.err
+    (project / "rollout-1.jsonl").write_text('{"timestamp":1,"type":"session_meta","payload":{"id":"s"}}\n')
+    assert call("SessionEnd", given(project, project / "rollout-1.jsonl", "s"), "--client", "codex").err == ""
+    assert tt("--root", project, "doctor").exit == 0
+
+
+def test_output_that_nobody_reads_does_not_stop_the_agent(tt: Tt, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object) -> None:
+        raise BrokenPipeError(32, "Broken pipe")
+
+    monkeypatch.setattr(hooks, "_response", lambda *_: "text")
+    monkeypatch.setattr(hooks, "print_text", fails)
+    assert tt("hook", "run", "SessionStart").exit == 0
