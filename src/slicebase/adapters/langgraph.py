@@ -28,7 +28,7 @@ from langgraph.store.base import (
     validate_op_namespace,
 )
 
-from slicebase.agents.key_values import KeptValue, KeyValues, Place, ValueChange
+from slicebase.agents.key_values import KeptValue, KeyPlace, KeyValues, ValueChange
 from slicebase.base import Slicebase
 from slicebase.errors import SlicebaseError
 from slicebase.verbs.recorder import Recorder
@@ -64,7 +64,7 @@ class SlicebaseStore(BaseStore):
             )
         read = [place for op, result in zip(given, results, strict=True) for place in _refreshed(op, result)]
         if any(known[place].ttl for place in read):
-            self._values.touch(read)
+            self._values.renew(read)
         return results
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
@@ -75,7 +75,7 @@ class SlicebaseStore(BaseStore):
         """Forgets the items that have expired, which no operation shows any more. Returns how many."""
         return self._values.sweep()
 
-    def _answer(self, op: Op, known: Mapping[Place, KeptValue]) -> Result:
+    def _answer(self, op: Op, known: Mapping[KeyPlace, KeptValue]) -> Result:
         if isinstance(op, GetOp):
             found = known.get((op.namespace, op.key))
             return Item(**_fields(found)) if found else None
@@ -85,7 +85,7 @@ class SlicebaseStore(BaseStore):
             return _namespaces(op, known)
         return None
 
-    def _search(self, op: SearchOp, known: Mapping[Place, KeptValue]) -> list[SearchItem]:
+    def _search(self, op: SearchOp, known: Mapping[KeyPlace, KeptValue]) -> list[SearchItem]:
         size = len(op.namespace_prefix)
         chosen = [
             kept
@@ -96,9 +96,9 @@ class SlicebaseStore(BaseStore):
         if op.query and chosen:
             hits = self._memory.library.search(op.query, either=True, limit=max(1, len(known)))
             scores = {hit.entry.id: 1 / number for number, hit in enumerate(hits, 1)}
-            chosen.sort(key=lambda kept: -scores.get(kept.file.id, 0))
+            chosen.sort(key=lambda kept: -scores.get(kept.id, 0))
         shown = chosen[op.offset : op.offset + op.limit]
-        return [SearchItem(**_fields(kept), score=scores.get(kept.file.id)) for kept in shown]
+        return [SearchItem(**_fields(kept), score=scores.get(kept.id)) for kept in shown]
 
 
 def _fields(kept: KeptValue) -> dict[str, Any]:
@@ -107,7 +107,7 @@ def _fields(kept: KeptValue) -> dict[str, Any]:
     return {"namespace": kept.place[0], "key": kept.place[1], "value": kept.value, **moments}
 
 
-def _refreshed(op: Op, result: Result) -> list[Place]:
+def _refreshed(op: Op, result: Result) -> list[KeyPlace]:
     """Returns the places of the items that an operation has read, if reading lets them live longer."""
     if not isinstance(op, GetOp | SearchOp) or not op.refresh_ttl:
         return []
@@ -134,7 +134,7 @@ def _compared(value: Any, name: str, limit: Any) -> bool:
     return _NUMBERS[name](float(value), float(limit))
 
 
-def _namespaces(op: ListNamespacesOp, known: Iterable[Place]) -> list[tuple[str, ...]]:
+def _namespaces(op: ListNamespacesOp, known: Iterable[KeyPlace]) -> list[tuple[str, ...]]:
     conditions = op.match_conditions or ()
     found = {place[0] for place in known if all(_is_at(each, place[0]) for each in conditions)}
     return sorted({each[: op.max_depth] for each in found})[op.offset : op.offset + op.limit]

@@ -29,14 +29,15 @@ _KEY: Final = "store_key"
 _TTL: Final = "store_ttl"  # milliseconds
 _EXPIRES: Final = "expires_at"
 
-Place = tuple[tuple[str, ...], str]  # a namespace and a key
+KeyPlace = tuple[tuple[str, ...], str]  # a namespace and a key
 
 
 class KeptValue(NamedTuple):
     """A value with its place and its times, in milliseconds since 1970."""
 
+    id: str  # of the file
     file: SliceFile
-    place: Place
+    place: KeyPlace
     value: dict[str, Any]
     created: int
     updated: int
@@ -47,7 +48,7 @@ class KeptValue(NamedTuple):
 class ValueChange(NamedTuple):
     """A new value for a place, or None to delete it; `ttl` is in milliseconds."""
 
-    place: Place
+    place: KeyPlace
     value: Mapping[str, Any] | None
     ttl: int | None = None
 
@@ -60,26 +61,27 @@ class KeyValues:
         self.surroundings = library.surroundings
         self._library, self._folder = library, library.folder
 
-    def all(self, *, expired: bool = False) -> dict[Place, KeptValue]:
+    def all(self, *, expired: bool = False) -> dict[KeyPlace, KeptValue]:
         """Returns every value by its place, those of one namespace together, in the order of their creation."""
         now = self.surroundings.now()
-        files = sorted(self._folder.mentioning(_KEY.encode()), key=lambda file: file.id)
+        files = self._folder.mentioning(_KEY.encode())
         kept = [value for file in files if not file.archived and (value := _kept(file))]
+        kept.sort(key=lambda value: value.id)
         first: dict[tuple[str, ...], str] = {}
         for value in kept:
-            first.setdefault(value.place[0], value.file.id)
-        kept.sort(key=lambda value: (first[value.place[0]], value.file.id))
+            first.setdefault(value.place[0], value.id)
+        kept.sort(key=lambda value: (first[value.place[0]], value.id))
         return {each.place: each for each in kept if expired or each.expires is None or each.expires > now}
 
     def put(self, changes: Iterable[ValueChange]) -> None:
         """Writes and deletes values, all or none."""
         with self._folder.writing() as writer:
             known = self.all(expired=True)
-            ids = self._ids(max((each.file.id for each in known.values()), default=None))
+            ids = self._ids(max((each.id for each in known.values()), default=None))
             writes = [write for change in changes if (write := self._write(change, known.get(change.place), ids))]
             writer.write(*writes)
 
-    def touch(self, places: Iterable[Place]) -> None:
+    def renew(self, places: Iterable[KeyPlace]) -> None:
         """Lets values that expire begin their time anew."""
         with self._folder.writing() as writer:
             known, now = self.all(), self.surroundings.now()
@@ -111,7 +113,7 @@ class KeyValues:
         new = with_writer(with_body(old.file, body, stamp), stamp)
         return FileWrite(old.file, _timed(new, stamp.now, change.ttl))
 
-    def _new(self, place: Place, body: bytes, file_id: str, stamp: Stamp) -> SliceFile:
+    def _new(self, place: KeyPlace, body: bytes, file_id: str, stamp: Stamp) -> SliceFile:
         self.surroundings.redaction.refuse("the key", [*place[0], place[1]])
         return new_file(
             id=file_id,
@@ -141,13 +143,14 @@ def _kept(file: SliceFile) -> KeptValue | None:
         place = tuple(json.loads(str(file.meta[_NAMESPACE]))), str(json.loads(str(file.meta[_KEY])))
         value = json.loads(decode(file.body))
         expires = file.meta.get(_EXPIRES)
-        updated = from_text(file.updated_at) if file.updated_at else ulid_time(file.id)
+        own = str(file.id)
+        updated = from_text(file.updated_at) if file.updated_at else ulid_time(own)
         until = from_text(str(expires)) if expires else None
     except (KeyError, TypeError, ValueError, SlicebaseError):
         return None
     if not isinstance(value, dict):
         return None
-    return KeptValue(file, place, value, ulid_time(file.id), updated, until, file.meta.get(_TTL))
+    return KeptValue(own, file, place, value, ulid_time(own), updated, until, file.meta.get(_TTL))
 
 
 def _body(value: dict[str, Any]) -> bytes:
