@@ -54,7 +54,8 @@ def test_a_path_or_module_that_a_page_names_exists(page: Path) -> None:
     paths = re.findall(r"`((?:src|tests|bench|docs|tools|examples)/[\w./-]*\w/?)`", text)
     examples = re.compile(r"ROOM|MODULE|chatlog")  # stand for names
     missing = [path for path in paths if not (PROJECT / path).exists() and not examples.search(path)]
-    modules = set(re.findall(r"\bslicebase(?:\.[a-z][a-z_0-9]*)+\b", text)) - {"slicebase.db", "slicebase.js", "slicebase.toml"}
+    files = {"slicebase.db", "slicebase.js", "slicebase.toml"}
+    modules = set(re.findall(r"\bslicebase(?:\.[a-z][a-z_0-9]*)+\b", text)) - files
     for name in modules:
         place = PROJECT / "src" / name.replace(".", "/")
         if not (place.is_dir() or place.with_suffix(".py").exists() or place.parent.with_suffix(".py").exists()):
