@@ -27,7 +27,7 @@ test-packages: $(READY)
 
 test-clients: $(READY)
 	$(BIN)/python -m tests.agents.clients.packages
-	$(BIN)/pytest -m clients tests/agents/test_clients_real.py
+	$(BIN)/pytest -m clients tests/agents
 
 lint: $(READY)
 	$(BIN)/ruff check .

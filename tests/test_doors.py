@@ -38,8 +38,8 @@ SECRETS = [text.encode() for text in (TOKEN[:14], PASSWORD, PLAN)]  # the beginn
 FAMILIES = {Slicebase: "", Library: "library", Runs: "runs", Graph: "graph"}
 # Verbs that store nothing of their arguments, or whose arguments name what exists.
 READS = {
-    "Slicebase": "config context_again doctor export init lost lost_context lost_cost manifest narrate_session open "
-    "replay search show validate verify why",
+    "Slicebase": "agents_md config context_again doctor export init lost lost_context lost_cost manifest open "
+    "narrate_session replay search show validate verify why",
     "Library": "contract explore info later_snapshot part_links reader recall restore routine search disconnect stamp",
     "Runs": "begin_step bind blob compact events fork has_snapshot narrative next_step recorder report snapshot status "
     "step",

@@ -182,11 +182,11 @@ class Slicebase(Parts):
         self.surroundings.redaction.refuse("the value", value)
         set_setting(self.workspace, name, value)
 
-    def agents_md(self, *, remove: bool = False, dry_run: bool = False) -> "TextChange":
-        """Writes or removes a marked block in AGENTS.md that tells agents how to use the memory here."""
+    def agents_md(self, file: str = "AGENTS.md", *, remove: bool = False, dry_run: bool = False) -> "TextChange":
+        """Writes or removes a marked block that tells agents how to use the memory here, also in CLAUDE.md and such."""
         from slicebase.agents.agent_files import keep_block
 
-        return keep_block(self.workspace, remove=remove, dry_run=dry_run)
+        return keep_block(self.workspace, file, remove=remove, dry_run=dry_run)
 
     def doctor(
         self, driver: str | None = None, *, fix: bool = False, home: StrPath | None = None
@@ -288,7 +288,7 @@ class Slicebase(Parts):
         return context_again(self, self.manifest(manifest), record=record)
 
     def project_context(self, tokens: int = 4000, *, record: bool = True) -> "Context":
-        """Builds a context of the library's files, the last changed first, for the start of a session."""
+        """Builds a context of the library's files, people's own first, for the start of a session."""
         from slicebase.verbs.newest import project_context
 
         return project_context(self, tokens, record=record)

@@ -2,5 +2,5 @@
 
 from importlib.util import find_spec
 
-PACKAGES = ("anthropic",)
+PACKAGES = ("agents", "anthropic")
 collect_ignore_glob = [] if all(map(find_spec, PACKAGES)) else ["test_*.py"]

@@ -1,14 +1,18 @@
 """The block in AGENTS.md is added once, kept up to date, and removed again."""
 
+import re
 from pathlib import Path
 
+import click
 import pytest
 
-from slicebase.agents.agent_files import BEGIN, BLOCK, END
+from slicebase.agents.agent_files import AGENT_FILES, BEGIN, BLOCK, END
 from slicebase.base import Slicebase
+from slicebase.cli.commands import LISTED
+from slicebase.cli.workspace import agents_md
 from tests.codes import code_of
 
-TEXTS = ["", "# Rules\n", "# Rules", "# Rules\r\n\r\nBe kind.\r\n", "# Rules\n\n\n"]
+TEXTS = ["", "\n", "# Rules\n", "# Rules", "# Rules\r\n\r\nBe kind.\r\n", "# Rules\n\n\n", "a\r\nb"]
 
 
 @pytest.fixture
@@ -17,19 +21,46 @@ def base(tmp_path: Path) -> Slicebase:
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_the_block_is_added_once_and_removed_without_a_trace(text: str, base: Slicebase) -> None:
-    path = base.workspace.root / "AGENTS.md"
+@pytest.mark.parametrize("file", AGENT_FILES)
+def test_the_block_is_added_once_and_removed_without_a_trace(file: str, text: str, base: Slicebase) -> None:
+    path = base.workspace.root / AGENT_FILES[file].path
     if text:
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(text.encode())
-    assert base.agents_md().changed
+    assert base.agents_md(file).changed
     written = path.read_bytes().decode()
     assert written.startswith(text)
     assert BLOCK in written.replace("\r\n", "\n")
-    assert not base.agents_md().changed
-    assert base.agents_md(remove=True).changed
-    left = path.read_bytes().decode() if path.exists() else ""
-    assert left == (text if not text or text.endswith("\n") else text + "\n")
-    assert not base.agents_md(remove=True).changed
+    assert not base.agents_md(file).changed
+    assert base.agents_md(file, remove=True).changed
+    assert (path.read_bytes().decode() if path.exists() else "") == text
+    assert (base.workspace.root / ".cursor").exists() == bool(text and file == ".cursor/rules")
+    assert not base.agents_md(file, remove=True).changed
+
+
+def test_the_block_fits_on_a_screen_and_names_commands_that_exist() -> None:
+    assert BLOCK.count("\n") <= 24
+    assert max(map(len, BLOCK.splitlines())) <= 120
+    named = set(re.findall(r"`tt ([a-z-]+)", BLOCK))
+    assert {"search", "recall", "context", "lost", "create", "remember", "forget", "why"} < named
+    assert named <= LISTED.keys()
+
+
+def test_the_command_takes_every_file_and_no_other(base: Slicebase) -> None:
+    (argument,) = [each for each in agents_md.params if each.name == "file"]
+    assert isinstance(argument.type, click.Choice)
+    assert list(argument.type.choices) == list(AGENT_FILES)
+    assert code_of(base.agents_md, "README.md") == "bad-arguments"
+
+
+def test_a_rule_for_cursor_keeps_its_head_when_somebody_has_written_to_it(base: Slicebase) -> None:
+    path = base.workspace.root / ".cursor" / "rules" / "slicebase.mdc"
+    base.agents_md(".cursor/rules")
+    assert path.read_text().startswith("---\n")
+    assert "alwaysApply: true\n" in path.read_text()
+    path.write_text(path.read_text() + "Mine.\n")
+    base.agents_md(".cursor/rules", remove=True)
+    assert path.read_text() == f"{AGENT_FILES['.cursor/rules'].head}Mine.\n"
 
 
 def test_an_old_block_is_updated_where_it_is(base: Slicebase) -> None:

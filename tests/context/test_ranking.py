@@ -35,7 +35,7 @@ class Index:
         return Figures(
             indexed=1000,
             mean_size=50,
-            years=(2020, 2026),
+            years=(1970, 2026),
             matches=tuple(
                 Matches(word, word, self.rarity.get(word, len(counts)), counts) for word, counts in self.matches.items()
             ),
@@ -94,10 +94,39 @@ def test_a_label_that_the_question_names_lifts_a_turn() -> None:
     assert ranked[1].parts["label"] > 0 == ranked[2].parts["label"]
 
 
+@settings(max_examples=30)
+@given(
+    st.sets(st.tuples(st.integers(1, 9), st.integers(1, 9)).filter(lambda link: link[0] < link[1]), max_size=12),
+    st.dictionaries(st.integers(1, 9), st.integers(1, 40), min_size=1),
+)
+def test_a_word_counts_from_the_place_where_it_is_worth_most(
+    links: set[tuple[int, int]], counts: dict[int, int]
+) -> None:
+    """Compared with every way along the links, of at most four steps up or four steps down."""
+    turns = list(map(turn, range(1, 10)))
+    ranked = Index(turns, {"fox": counts}, links).ranked()
+    worths = {number: ranked[number].parts["words"] for number in counts}
+    best = dict(worths)
+    for ways, first in ((links, 7), ({(reply, earlier) for earlier, reply in links}, 5)):
+        layer, share = list(worths.items()), first
+        for _ in range(4):
+            layer = [(end, worth * share // 10) for number, worth in layer for start, end in ways if start == number]
+            best = {
+                each: max(best.get(each, 0), *(worth for end, worth in layer if end == each), 0)
+                for each in range(1, 10)
+            }
+            share = 7
+    found = {number: each.parts["words"] + each.parts["neighbours"] for number, each in ranked.items()}
+    assert found == {number: worth for number, worth in best.items() if worth}
+
+
+YEAR = 365 * 86_400_000  # what is earlier has no date
+
+
 def test_a_turn_on_a_date_that_the_question_names_is_found_without_words_and_the_precise_date_counts_more() -> None:
-    day, month, neither = (turn(number, time=time) for number, time in ((1, 0), (2, 86_400_000), (3, 10**11)))
-    index = Index([day, month, neither], {})
-    ranked = index.ranked(Question((), (When(1970, 1), When(1970, 1, 1))))
+    times = ((1, YEAR), (2, YEAR + 86_400_000), (3, 10**11), (4, 0))
+    index = Index([turn(number, time=time) for number, time in times], {})
+    ranked = index.ranked(Question((), (When(None, 1), When(1970, 1), When(1971, 1), When(1971, 1, 1))))
     assert list(ranked) == [1, 2]
     assert ranked[1].parts["date"] > ranked[2].parts["date"] > 0
 

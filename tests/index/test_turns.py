@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from slicebase.context.question import analyse
 from slicebase.context.ranking import Ranked, rank
 from slicebase.graph.contents import kind_bits
-from slicebase.index import disposable, figures
+from slicebase.index import disposable, figures, nearby
 from slicebase.index.disposable import Disposable
 from slicebase.index.narrow import TurnFilters
 from slicebase.index.turn_schema import TURNS_LAYOUT, IndexedTurn
@@ -482,3 +482,21 @@ def test_words_do_not_reach_a_turn_through_one_that_is_later(index: TurnIndex) -
     assert [each.turn for each in rank(question, index.figures(question), 9)] == ["a", "b", "c"]
     wanted = TurnFilters(as_of=401 * DAY)
     assert [each.turn for each in rank(question, index.figures(question, wanted), 9)] == ["a"]
+
+
+def test_words_and_links_that_are_later_use_up_no_limit(index: TurnIndex, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nearby, "_MOST_SIMILAR", 1)
+    monkeypatch.setattr(figures, "_MOST_REACHED", 2)
+    index.add([turn("a", "boathouz", time=400 * DAY)])
+    index.add(turn(f"later{each}", "boathoa", "a", time=402 * DAY) for each in range(3))
+    index.add([turn("b", "an answer", "a", time=400 * DAY)])
+    question = analyse("boathouse", index.words("boathouse"))
+    ranked = rank(question, index.figures(question, TurnFilters(as_of=401 * DAY)), 9)
+    assert [each.turn for each in ranked] == ["a", "b"]
+
+
+def test_a_turn_without_a_date_is_on_no_date(index: TurnIndex) -> None:
+    index.add([turn("undated", "a heron"), turn("dated", "a heron", time=365 * DAY + 1)])
+    for text in ("in January", "in January 1970", "on 1970-01-01", "in 1970"):
+        question = analyse(text, index.words(text))
+        assert [each.turn for each in rank(question, index.figures(question), 9)] == ["dated"] * (text == "in January")

@@ -6,9 +6,8 @@ import pytest
 
 from slicebase import Slicebase
 from slicebase.files.body.overflow import parts_of
-from slicebase.verbs.newest import newest_context
 from slicebase.workspace.settings import Settings
-from tests.library.scratch import NOON, ScratchLibrary
+from tests.library.scratch import ScratchLibrary
 
 
 def test_a_file_that_another_process_adds_to_the_index_meanwhile_is_left_out(tmp_path: Path) -> None:
@@ -35,7 +34,7 @@ def test_each_part_of_a_divided_file_is_in_a_context_with_its_own_text(tmp_path:
     archives = parts_of(scratch.file(file))
     assert archives
     with Slicebase.open(tmp_path) as memory:
-        for context in (memory.context("number words", tokens=9000), newest_context(memory.library, 9000, NOON)):
+        for context in (memory.context("number words", tokens=9000), memory.project_context(9000)):
             texts = {piece.ref: piece.text for piece in context.pieces}
             assert texts.keys() == {f"file:{name}" for name in (file, *archives)}
             assert all(sum(f"number{number} " in text for text in texts.values()) == 1 for number in range(9))

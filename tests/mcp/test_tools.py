@@ -1,5 +1,6 @@
 """Every tool, called by the client of the SDK in both generations of the protocol, with good and bad input."""
 
+import json
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from slicebase.cli.main import run
 from slicebase.errors import CODES, SlicebaseError
 from slicebase.files.body.rows import read_rows
 from slicebase.mcp.calls import ServerEnvironment
@@ -105,6 +107,27 @@ def test_an_existing_link_stays_as_it_is(agent: Agent) -> None:
     assert not agent.result("connect", id=one, rel="depends_on", to=two)["changed"]
 
 
+def test_a_link_can_be_removed_again(one_agent: Agent) -> None:
+    one, two = a_log(one_agent), a_log(one_agent)
+    one_agent.result("connect", id=one, rel="depends_on", to=two)
+    assert one_agent.result("connect", id=one, rel="depends_on", to=two, remove=True)["changed"]
+    assert one_agent.result("explore", id=one)["total"] == 0
+    assert one_agent.refusal("connect", id=one, rel="depends_on", to=two, remove=True) == "no-link"
+
+
+def test_a_section_or_a_passage_is_edited_where_the_contract_allows_it(one_agent: Agent) -> None:
+    body = "# One\n\nOld.\n\n# Two\n\nStays.\n"
+    made = one_agent.result("create", title="T", summary="S", body=body, contract=["write=replace"])["id"]
+    one_agent.result("remember", id=made, section="One", text="New.")
+    one_agent.result("remember", id=made, replace="Stays.", text="Stays here.")
+    text = one_agent.result("recall", refs=[made])["text"]
+    assert "New." in text
+    assert "Stays here." in text
+    assert "Old." not in text
+    row = a_log(one_agent)
+    assert "{ no" in one_agent.result("recall", refs=[a_row(one_agent, row, "{ no JSON", as_text=True)])["text"]
+
+
 # ---- explore
 
 
@@ -196,35 +219,45 @@ def test_a_context_is_cited_and_recorded(agent: Agent) -> None:
         assert base.replay(built["manifest_id"]).text in built["text"]
 
 
+def test_a_context_is_as_of_a_time_and_an_empty_one_is_none(agent: Agent) -> None:
+    a_row(agent, a_log(agent))
+    question = "How often are retries attempted?"
+    assert agent.result("context", question=question, as_of="2001-01-01T00:00:00Z")["pieces"] == []
+    assert agent.result("context", question=question, as_of="", run="")["pieces"]
+    assert agent.refusal("context", question=question, as_of="long ago") == "bad-time"
+
+
 # ---- lost
 
 
-def test_what_a_compaction_forgot_is_listed_in_pages_and_can_be_opened(agent: Agent) -> None:
-    with agent.environment.open() as base, as_file(files("slicebase") / "samples/long-session.jsonl") as sample:
+def test_what_a_compaction_forgot_is_listed_in_pages_and_can_be_opened(one_agent: Agent) -> None:
+    with one_agent.environment.open() as base, as_file(files("slicebase") / "samples/long-session.jsonl") as sample:
         base.import_([sample])
         known = base.lost()
-    first = agent.result("lost", limit=3)
+    first = one_agent.result("lost", limit=3)
     assert (first["session"], first["next"]) == (f"session:{known.session}", 2)
     assert first["total"] == len(known.items)
-    assert agent.result("recall", refs=[item["ref"] for item in first["lost"]])["pieces"]
-    last = agent.result("lost", session=first["session"], limit=200)
+    assert one_agent.result("recall", refs=[item["ref"] for item in first["lost"]])["pieces"]
+    last = one_agent.result("lost", session=first["session"], limit=200)
     assert last["lost"][:3] == first["lost"]
 
 
-def test_what_a_compaction_forgot_is_ranked_for_a_prompt_rendered_with_citations_and_has_a_cost(agent: Agent) -> None:
-    with agent.environment.open() as base, as_file(files("slicebase") / "samples/long-session.jsonl") as sample:
+def test_what_a_compaction_forgot_is_ranked_for_a_prompt_rendered_with_citations_and_has_a_cost(
+    one_agent: Agent,
+) -> None:
+    with one_agent.environment.open() as base, as_file(files("slicebase") / "samples/long-session.jsonl") as sample:
         base.import_([sample])
     prompt = "write the migration for the staging tables"
-    ranked = agent.result("lost", prompt=prompt, limit=3)
+    ranked = one_agent.result("lost", prompt=prompt, limit=3)
     assert "Do not drop tables on staging" in ranked["text"]
-    built = agent.result("lost", prompt=prompt, tokens=900)
+    built = one_agent.result("lost", prompt=prompt, tokens=900)
     assert "Do not drop tables on staging" in built["text"]
-    with agent.environment.open() as base:
+    with one_agent.environment.open() as base:
         assert base.replay(built["summary"].split()[-1]).text in built["text"]
-    cost = agent.result("lost", cost=True)
+    cost = one_agent.result("lost", cost=True)
     assert [item["kind"] for item in cost["lost"]] == ["command"]
     assert "pytest -q tests/test_discount_model.py" in cost["text"]
-    assert agent.refusal("lost", cost=True, tokens=900) == "bad-arguments"
+    assert one_agent.refusal("lost", cost=True, tokens=900) == "bad-arguments"
 
 
 # ---- run, why, verify
@@ -311,6 +344,23 @@ def test_what_is_written_to_a_run_and_its_signature_are_stored_together(
         assert [entry.id for entry in base.runs.list_runs()] == ["r"]
 
 
+def test_a_run_is_stopped_forked_and_narrated(one_agent: Agent) -> None:
+    one_agent.result("run", action="start", run="r", objective="Fix it.", done="Tests pass.")
+    one_agent.result("run", action="log", run="r", events=[{"type": "QUESTION", "payload": {"question": "Why?"}}])
+    assert one_agent.refusal("run", action="stop", run="r") == "bad-arguments"
+    stopped = one_agent.result("run", action="stop", run="r", reason="NO_EVIDENCE", message="Nothing found.")
+    assert stopped["stopped"] == "NO_EVIDENCE"
+    assert one_agent.refusal("run", action="log", run="r", events=[{"type": "NOTE"}]) == "run-closed"
+    assert one_agent.result("run", action="fork", run="run:r", fork="again")["run"] == "again"
+    assert one_agent.result("run", action="fork", run="r")["run"] not in ("r", "again")
+    told = one_agent.result("run", action="narrative", run="r")
+    assert "Why?" in told["text"]
+    assert one_agent.result("recall", refs=[told["file"]])["pieces"]
+    with one_agent.environment.open() as base:
+        (signed,) = [event for event in base.truth.runs.events("again") if event.type == "CLIENT"]
+    assert signed.payload["agent"] == "weaver"
+
+
 def test_a_claim_is_answered_with_its_reference(one_agent: Agent) -> None:
     one_agent.result("run", action="start", run="r", objective="Fix it.", done="Tests pass.")
     claimed = one_agent.call("run", action="claim", run="r", statement="So.")
@@ -323,6 +373,61 @@ def test_a_claim_is_answered_with_its_reference(one_agent: Agent) -> None:
 def test_a_verified_claim_without_evidence_is_refused(agent: Agent) -> None:
     agent.result("run", action="start", run="r", objective="Fix it.", done="Tests pass.")
     assert agent.refusal("run", action="claim", run="r", statement="So.", status="verified") == "gate-would-refuse"
+
+
+# ---- the same as on the command line
+
+
+def test_search_context_and_lost_find_what_the_commands_find(
+    one_agent: Agent, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = one_agent.environment.start
+    with one_agent.environment.open() as base, as_file(files("slicebase") / "samples/long-session.jsonl") as sample:
+        base.import_([sample])
+        log = base.library.create("Discount log", "Discount codes.", type="jsonl", meta=["team=shop"]).id
+        old = base.library.remember(log, "Discount codes are case sensitive.").ref
+        base.library.remember(log, "Discount codes ignore case.", supersedes=[old])
+        base.library.connect(base.library.create("Discount note", "About it.").id, "see_also", log)
+        base.library.forget(base.library.create("Discount plan", "Dropped.").id)
+        middle = base.graph.turns(str(base.lost().session))[60].time
+
+    def command(*line: str) -> Any:
+        run(["--root", str(folder), *line, "--json"])
+        return json.loads(capsys.readouterr().out)
+
+    grid: list[tuple[list[str], dict[str, Any]]] = [
+        (["discount"], {"query": "discount"}),
+        (["discount", "--rows", "all"], {"query": "discount", "rows": "all"}),
+        (["discount", "--archived"], {"query": "discount", "archived": True}),
+        (["discount", "--type", "jsonl"], {"query": "discount", "type": "jsonl"}),
+        (["discount", "--meta", "team=shop"], {"query": "discount", "meta": {"team": "shop"}}),
+        (["discount", "--rel", "see_also"], {"query": "discount", "rel": "see_also"}),
+        (["discount", "walrus", "--any"], {"query": "discount walrus", "any": True}),
+        (["discount role:user"], {"query": "discount role:user"}),
+        ([f"discount before:{middle}"], {"query": f"discount before:{middle}"}),
+    ]
+    for line, arguments in grid:
+        told, found = command("search", *line), one_agent.result("search", **arguments)
+        assert [each["ref"] for each in found["files"]] == [f"file:{each['id']}" for each in told["files"]], line
+        passages = [[passage["ref"] for passage in each["passages"]] for each in told["files"]]
+        assert [each.get("passages", []) for each in found["files"]] == passages, line
+        assert [each["ref"] for each in found["turns"]] == [each["ref"] for each in told["turns"]], line
+        assert (found["total_files"], found["total_turns"]) == (told["total"], told["total_turns"]), line
+    for as_of in (None, middle):
+        more = ["--as-of", as_of] if as_of else []
+        told = command("context", "how are discount codes compared?", "--tokens", "900", *more)
+        found = one_agent.result("context", question="how are discount codes compared?", tokens=900, as_of=as_of)
+        assert [each["ref"] for each in found["pieces"]] == [each["ref"] for each in told["pieces"]]
+        assert told["text"] in found["text"] or not as_of  # without it, both say what time it is
+        told = command("lost", "--tokens", "900", *more)
+        assert told["text"] in one_agent.result("lost", tokens=900, as_of=as_of)["text"] or not as_of
+    (loss,) = command("lost", "--limit", "200")["compactions"]
+    assert {each["ref"] for each in one_agent.result("lost", limit=200)["lost"]} == {
+        each["ref"] for each in loss["lost"]
+    }
+    told = command("lost", "--for", "write the migration", "--limit", "7")["lost"]
+    found = one_agent.result("lost", prompt="write the migration", limit=7)["lost"]
+    assert [each["ref"] for each in found] == [each["ref"] for each in told]
 
 
 # ---- bad input

@@ -58,6 +58,8 @@ WRITERS = {
     ".slicebase/cache/chunks.lock": "context",
     ".slicebase/cache/compacted": "hook run",
     ".slicebase/cache/compacted/*": "hook run",
+    ".slicebase/cache/contexts": "hook run",
+    ".slicebase/cache/contexts/*": "hook run",
     ".slicebase/cache/files.db": "search",
     ".slicebase/cache/files.lock": "search",
     ".slicebase/cache/imports.state": "import",
@@ -89,7 +91,7 @@ PASSING = (
 def general(path: str) -> str:
     """Returns a path with `*` for a name that is generated."""
     folder, _, name = path.rpartition("/")
-    generated = folder.endswith(("compacted", "transcripts", "payloads")) or name.endswith(".slice")
+    generated = folder.endswith(("compacted", "contexts", "transcripts", "payloads")) or name.endswith(".slice")
     return f"{folder}/*" if folder and generated and name != LOG else path
 
 

@@ -52,10 +52,16 @@ class Client(NamedTuple):
     comments: bool = False  # it reads settings that have comments
     plugin: bool = False  # the file of settings is a program that calls us, and ours alone
     trust: str = ""  # what the user has to do before the client calls
+    keeps_context: bool = True  # what a hook has added is still in the context of a session that is resumed
+    tells_compactions: bool = True  # the event before a compaction means that there is one
 
     def time_limit(self, event: str) -> int:
         """Returns the time limit of a hook, in the unit of the client."""
-        return min(_SECONDS, self.most_seconds.get(event, _SECONDS)) * self.second
+        return self.seconds(event) * self.second
+
+    def seconds(self, event: str) -> int:
+        """Returns how long a hook may take."""
+        return min(_SECONDS, self.most_seconds.get(event, _SECONDS))
 
 
 _SECONDS: Final = 10  # the time limit after which the client stops a hook
@@ -93,6 +99,8 @@ CLIENTS: Final[Mapping[str, Client]] = {
         project_variable="GEMINI_PROJECT_DIR",
         second=1000,
         comments=True,
+        keeps_context=False,
+        tells_compactions=False,  # it asks before every request to the model
         trust="Gemini CLI reads the settings of a project only when you trust its folder: start gemini here, or enter "
         "/permissions.",
     ),

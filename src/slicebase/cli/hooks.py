@@ -3,6 +3,8 @@
 import json
 import os
 import sys
+import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -10,10 +12,12 @@ import click
 
 from slicebase.agents.clients import CLAUDE_CODE, HookScope, client_named
 from slicebase.agents.hook_calls import hook_call, hook_output
+from slicebase.agents.hook_failures import NARRATIVE, HookFailure, HookFailures
 from slicebase.cli.options import named_root, open_base, redacts
 from slicebase.cli.output import Group, json_option, note, print_json, print_redacted, print_text, print_text_change
 from slicebase.core.parsers import read_all, read_json
 from slicebase.errors import Exit, SlicebaseError
+from slicebase.workspace.workspace import given_folder, open_workspace
 
 if TYPE_CHECKING:
     from slicebase.agents.hooks import ClientHooks, HookStatus
@@ -128,46 +132,59 @@ def run_(ctx: click.Context, event: str, client: str, scope: str, wait: bool, as
     A hook of the user does nothing outside of a workspace, and where the project has the same hook. Errors are printed
     on stderr and never stop the client: the exit status is always 0.
     """
+    begun = time.monotonic()
     try:
-        text = _response(ctx, event, client, scope, wait)
-    except Exception as error:
-        _report(error)
-    else:
+        text = _response(ctx, event, client, scope, wait, begun)
         if text:
             print_text(json.dumps(hook_output(event, text, client)))
+    except Exception as error:
+        _report(ctx, client, event, error)
     return Exit.DONE
 
 
-def _report(error: Exception) -> None:
-    """Prints an error for the client: one of ours where it is bad input or a limit of the machine."""
+def _report(ctx: click.Context, client: str, event: str, error: Exception) -> None:
+    """Prints an error for the client, and keeps it for `tt doctor`. Nothing here stops the client."""
     from slicebase.cli.failures import as_our_error, without_secrets
 
-    ours = error if isinstance(error, SlicebaseError) else as_our_error(error)
-    if ours is None:
-        note(f"slicebase: {type(error).__name__}: {error}")
-    else:
-        note(f"slicebase: {without_secrets(ours, {})} [{ours.code}]")
+    with suppress(Exception):
+        ours = error if isinstance(error, SlicebaseError) else as_our_error(error)
+        shown = without_secrets(ours or SlicebaseError("bad-request", f"{type(error).__name__}: {error}"), {})
+        note(f"slicebase: {shown}" + (f" [{shown.code}]" if ours else ""))
+        folder = given_folder(ctx.meta.get(_FOLDER) or os.getcwd())
+        code = shown.code if ours else "bug"
+        failure = HookFailure(int(time.time() * 1000), client, event, code, shown.message)
+        HookFailures(open_workspace(folder, named_root(ctx))).add(failure)
 
 
 @hook.command("narrate", hidden=True)
 @click.argument("session")
+@click.option("--client", default=CLAUDE_CODE, hidden=True)
 @json_option
 @click.pass_context
-def narrate(ctx: click.Context, session: str, as_json: bool) -> None:
+def narrate(ctx: click.Context, session: str, client: str, as_json: bool) -> None:
     """Project a session as a run, compact it, and write its narrative."""
     from slicebase.verbs.hook_events import narrate_compacted
 
-    narrate_compacted(open_base(ctx), session)
+    base = open_base(ctx)
+    try:
+        narrate_compacted(base, session)
+    except Exception as error:
+        ctx.meta[_FOLDER] = str(base.root)
+        _report(ctx, client, NARRATIVE, error)
+        raise
+    HookFailures(base.workspace).succeeded(client, NARRATIVE, base.surroundings.now())
 
 
+_FOLDER: Final = "slicebase.hook_folder"
 _MOST_GIVEN: Final = 16 << 20  # bytes on stdin; a prompt may be long
 
 
-def _response(ctx: click.Context, event: str, client: str, scope: str, wait: bool) -> str | None:
+def _response(ctx: click.Context, event: str, client: str, scope: str, wait: bool, begun: float) -> str | None:
     given = read_json(read_all(sys.stdin.buffer, "-", _MOST_GIVEN) or b"{}", "bad-request", "stdin")
     call = hook_call(event, given, client)
     variable = client_named(client).project_variable
     folder = (variable and os.environ.get(variable)) or given.get("cwd") or os.getcwd()
+    ctx.meta[_FOLDER] = str(folder)
     from slicebase.base import Slicebase
     from slicebase.verbs.hook_events import respond
 
@@ -181,6 +198,8 @@ def _response(ctx: click.Context, event: str, client: str, scope: str, wait: boo
         if scope == HookScope.USER and event in base.hooks.status(client).installed:
             return None
         try:
-            return respond(base, call, wait=wait, say=lambda text: note(f"slicebase: {text}"))
+            text = respond(base, call, wait=wait, say=lambda text: note(f"slicebase: {text}"), begun=begun)
+            HookFailures(base.workspace).succeeded(client, event, base.surroundings.now())
+            return text
         finally:
             print_redacted(base.redacted)

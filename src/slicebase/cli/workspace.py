@@ -173,16 +173,19 @@ def doctor(ctx: click.Context, fix: bool, as_json: bool) -> int:
 
 
 @click.command("agents-md")
+@click.argument(
+    "file", type=click.Choice(["AGENTS.md", "CLAUDE.md", "GEMINI.md", ".cursor/rules"]), default="AGENTS.md"
+)
 @click.option("--remove", "remove", is_flag=True, help="Remove the block.")
 @click.option("--dry-run", is_flag=True, help="Print the new text of the file, and write nothing.")
 @json_option
 @click.pass_context
-def agents_md(ctx: click.Context, remove: bool, dry_run: bool, as_json: bool) -> None:
-    """Keep a marked block in AGENTS.md that tells agents how to use the memory here.
+def agents_md(ctx: click.Context, file: str, remove: bool, dry_run: bool, as_json: bool) -> None:
+    """Keep a marked block in AGENTS.md, or another file that agents read, that says how to use the memory here.
 
-    Text outside the marks is not changed. A second call changes nothing.
+    Text outside the marks is not changed. A second call changes nothing. In .cursor/rules the file is slicebase.mdc.
     """
-    change = open_base(ctx).agents_md(remove=remove, dry_run=dry_run)
+    change = open_base(ctx).agents_md(file, remove=remove, dry_run=dry_run)
     print_text_change(change, dry_run, as_json)
 
 

@@ -6,6 +6,7 @@ the index was filled (ruling 43).
 """
 
 from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from heapq import nsmallest
 from math import log, sqrt
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from msgspec import Struct
 
 from slicebase.context.question import Question
+from slicebase.core.times import LAST_UNDATED
 
 if TYPE_CHECKING:  # start-up counts
     from slicebase.graph.select import FrontierTurn
@@ -97,11 +99,13 @@ class Ranked(NamedTuple):
 
 def rank(question: Question, figures: Figures, limit: int) -> list[Ranked]:
     """Returns the best turns for a question, the best first; of equal ones the newest, then by id."""
-    parts_of = _scorer(question, figures)
-    turns, allowed = figures.turns.values(), figures.allowed
-    scored = ((turn, parts_of(turn)) for turn in turns if allowed is None or turn.number in allowed)
-    best = nsmallest(limit, ((-sum(parts), -turn.time, turn.id, parts) for turn, parts in scored if parts))
-    return [Ranked(turn, -score, dict(zip(PARTS, parts, strict=True))) for score, _, turn, parts in best]
+    score_of, parts_of = _scorer(question, figures)
+    turns: Iterable[TurnFigures] = figures.turns.values()
+    if (allowed := figures.allowed) is not None:
+        turns = (turn for turn in turns if turn.number in allowed)
+    scored = [(-score, -turn.time, turn.id, turn) for turn in turns if (score := score_of(turn)) is not None]
+    best = nsmallest(limit, scored)
+    return [Ranked(name, -score, dict(zip(PARTS, parts_of(turn), strict=True))) for score, _, name, turn in best]
 
 
 def rescaled(ranked: Iterable[Ranked], indexed: int, other: int) -> list[Ranked]:
@@ -117,10 +121,13 @@ def rescaled(ranked: Iterable[Ranked], indexed: int, other: int) -> list[Ranked]
     return scaled
 
 
-def _scorer(question: Question, figures: Figures) -> Callable[[TurnFigures], tuple[int, ...]]:
-    """Returns a function that gives the parts of a turn's score, in the order of PARTS.
+def _scorer(
+    question: Question, figures: Figures
+) -> tuple[Callable[[TurnFigures], int | None], Callable[[TurnFigures], tuple[int, ...]]]:
+    """Returns a function that gives a turn's score, and one that gives its parts in the order of PARTS.
 
-    A turn without a word or a date near it has no parts.
+    A turn without a word or a date near it has no score. The parts are made for the best turns only: most of
+    thousands of turns are none of them.
     """
     own, total = _worth_of_words(figures)
     sessions = _worth_of_sessions(figures.turns, total)
@@ -128,49 +135,54 @@ def _scorer(question: Question, figures: Figures) -> Callable[[TurnFigures], tup
     labels = _worth_of_labels(figures, round(unit * _LABEL))
     dates = _worth_of_dates(question, figures, unit)
     substance, opening = round(unit * _SUBSTANCE), round(unit * _OPENING)
+    substances = [substance * size // _SUBSTANTIAL for size in range(_SUBSTANTIAL + 1)]
     meaning = unit * _MEANING
+    meant = {number: round(meaning * unusual) for number, unusual in figures.meant.items()}
     kept = {UNSPOKEN: _UNSPOKEN, SUMMARY: _SUMMARY, "assistant": _OTHER_ONE if question.of_author else 10}
 
-    def parts_of(turn: TurnFigures) -> tuple[int, ...]:
+    def score_of(turn: TurnFigures) -> int | None:
         number, _, session, _, size, label, opens, voice = turn
-        words, around, date = own.get(number, 0), total.get(number, 0), dates.get(number, 0)
-        meant = round(meaning * figures.meant.get(number, 0))
-        if not around and not date and not meant:
-            return ()
+        near = total.get(number, 0) + dates.get(number, 0) + meant.get(number, 0)
+        if not near:
+            return None
+        if kept.get(voice, 10) != 10:
+            return sum(parts_of(turn))  # each part is rounded by itself
+        rest = substances[size if size < _SUBSTANTIAL else _SUBSTANTIAL] + opens * opening
+        return near + sessions.get(session, 0) + labels.get(label, 0) + rest
+
+    def parts_of(turn: TurnFigures) -> tuple[int, ...]:
+        number, words = turn.number, sum([worths.get(turn.number, 0) for worths in own])
         parts = (
             words,
-            around - words,
-            sessions.get(session, 0),
-            labels.get(label, 0),
-            date,
-            substance * min(size, _SUBSTANTIAL) // _SUBSTANTIAL,
-            opens * opening,
-            meant,
+            total.get(number, 0) - words,
+            sessions.get(turn.session, 0),
+            labels.get(turn.label, 0),
+            dates.get(number, 0),
+            substances[min(turn.size, _SUBSTANTIAL)],
+            turn.opens * opening,
+            meant.get(number, 0),
         )
-        share = kept.get(voice, 10)
+        share = kept.get(turn.voice, 10)
         return parts if share == 10 else tuple([part * share // 10 for part in parts])
 
-    return parts_of
+    return score_of, parts_of
 
 
-def _worth_of_words(figures: Figures) -> tuple[dict[int, int], dict[int, int]]:
-    """Returns by turn the worth of its own words, and the worth of the words in it or near it, reduced by distance.
+def _worth_of_words(figures: Figures) -> tuple[list[dict[int, int]], dict[int, int]]:
+    """Returns for each word its worth by turn, and the worth of all words in a turn or near it, reduced by distance.
 
     A word counts once, from the place where it is worth most. So a turn between two turns that repeat each other gains
     nothing.
     """
     replies, earlier = _steps(figures.links)
-    own: dict[int, int] = {}
+    own: list[dict[int, int]] = []
     total: dict[int, int] = {}
     for match in figures.matches:
         worths = dict(_worth_in_turns(match, figures))
-        for number, worth in worths.items():
-            own[number] = own.get(number, 0) + worth
+        own.append(worths)
         best = dict(worths)
         for steps, share in ((replies, _TO_A_REPLY), (earlier, _TO_AN_EARLIER)):
-            for number, worth in _spread(worths, steps, share).items():
-                if worth > best.get(number, 0):
-                    best[number] = worth
+            _spread(worths, steps, share, best)
         for number, worth in best.items():
             total[number] = total.get(number, 0) + worth
     return own, total
@@ -180,16 +192,16 @@ _Steps = dict[int, list[int]]
 
 
 def _steps(links: Iterable[tuple[int, int]]) -> tuple[_Steps, _Steps]:
-    replies: _Steps = {}
-    earlier: _Steps = {}
+    replies: _Steps = defaultdict(list)
+    earlier: _Steps = defaultdict(list)
     for turn, reply in links:
-        replies.setdefault(turn, []).append(reply)
-        earlier.setdefault(reply, []).append(turn)
+        replies[turn].append(reply)
+        earlier[reply].append(turn)
     return replies, earlier
 
 
-def _spread(worths: dict[int, int], steps: _Steps, first_share: int) -> dict[int, int]:
-    """Returns what is left of the worths one to four steps further.
+def _spread(worths: dict[int, int], steps: _Steps, first_share: int, best: dict[int, int]) -> None:
+    """Raises the best worths by what is left of the worths of a word one to four steps further.
 
     The steps go in one direction only, so that a turn in another branch gets nothing.
     """
@@ -200,10 +212,14 @@ def _spread(worths: dict[int, int], steps: _Steps, first_share: int) -> dict[int
         for number, worth in layer.items():
             for neighbour in steps.get(number, ()):
                 reduced = worth * share // 10
-                if reduced > carried.get(neighbour, 0):  # what came earlier and is worth as much goes further
-                    carried[neighbour] = reached[neighbour] = reduced
+                if reduced <= carried.get(neighbour, 0):
+                    continue  # what came earlier and is worth as much goes further
+                if neighbour in worths and worths[neighbour] * first_share >= reduced * _FURTHER:
+                    continue  # what the neighbour has itself is worth more, there and at every further step
+                carried[neighbour] = reached[neighbour] = reduced
+                if reduced > best.get(neighbour, 0):
+                    best[neighbour] = reduced
         layer, share = reached, _FURTHER
-    return carried
 
 
 def _worth_in_turns(match: Matches, figures: Figures) -> Iterator[tuple[int, int]]:
@@ -250,7 +266,10 @@ def _worth_of_labels(figures: Figures, worth: int) -> dict[str, int]:
 def _worth_of_dates(question: Question, figures: Figures, unit: int) -> dict[int, int]:
     """Returns the worth by turn: that of the most precise date of the question that the turn falls on."""
     worths: dict[int, int] = {}
-    in_time = sorted((turn.time, turn.number) for turn in figures.turns.values()) if question.dates else []
+    if not question.dates:
+        return worths
+    dated = (turn for turn in figures.turns.values() if not 0 <= turn.time <= LAST_UNDATED)
+    in_time = sorted((turn.time, turn.number) for turn in dated)
     for when in question.dates:
         worth = round(unit * _DATE[when.precision])
         for start, end in when.spans(*figures.years):

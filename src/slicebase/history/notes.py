@@ -1,11 +1,11 @@
-"""Notes in the disposable cache, one for each session that was compacted and has not been reported yet.
+"""Notes in the disposable cache, one file for each session: what hooks have shown to its agent, or still have to show.
 
 A hook reads them at every prompt, so this module imports little.
 """
 
 import hashlib
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, Generic, TypeVar
 
 import msgspec
 
@@ -13,30 +13,45 @@ from slicebase.errors import SlicebaseError
 from slicebase.workspace.atomic import own_temporary, read_bytes, remove, write_bytes
 from slicebase.workspace.workspace import own_folder
 
-_FOLDER: Final = "compacted"
-
 
 class Compacted(msgspec.Struct):
-    """A session that was compacted: the file of its narrative once it is written, and whether that was reported."""
+    """A session that was compacted: the file of its narrative once it is written, and what was reported."""
 
     narrative: str | None = None
-    reported: bool = False
+    reported: bool = False  # the narrative
+    lost: bool = False  # what the compaction lost was reported
+    files: bool = False  # the files of the project were shown again
+    worker: int | None = None  # the process that writes the narrative
+    tries: int = 0  # processes that were started for it
+    before: int | None = None  # the summaries before, until it is known that another one came
 
 
-class CompactedNotes:
-    """The notes on compacted sessions, each in a small file of the cache."""
+class SessionContext(msgspec.Struct):
+    """What a session's agent has in its context: files of the library, each in its version; and its compactions."""
 
-    def __init__(self, cache: Path) -> None:
+    files: dict[str, str] = {}
+    summaries: int | None = None  # the compactions that were seen, by a client that does not tell of them
+
+
+_Note = TypeVar("_Note")
+
+
+class SessionNotes(Generic[_Note]):
+    """Notes of one kind, each in a small file of the cache."""
+
+    def __init__(self, cache: Path, folder: str, kind: type[_Note]) -> None:
         self._cache = cache
-        self._folder = cache / _FOLDER
+        self._folder = cache / folder
+        self._decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(kind)
 
-    def get(self, session: str) -> Compacted | None:
+    def get(self, session: str) -> _Note | None:
         try:
-            return msgspec.json.decode(read_bytes(self._path(session)), type=Compacted)
+            note: _Note = self._decoder.decode(read_bytes(self._path(session)))
         except (OSError, SlicebaseError, msgspec.MsgspecError):
             return None
+        return note
 
-    def put(self, session: str, note: Compacted) -> None:
+    def put(self, session: str, note: _Note) -> None:
         own_folder(self._folder)
         name = own_temporary()  # no lock is held
         write_bytes(self._path(session), [msgspec.json.encode(note)], within=self._cache, private=True, temporary=name)
@@ -45,4 +60,22 @@ class CompactedNotes:
         remove(self._path(session), within=self._cache)
 
     def _path(self, session: str) -> Path:
-        return self._folder / hashlib.sha256(session.encode()).hexdigest()[:32]
+        return self._folder / hashlib.sha256(session.encode(errors="surrogatepass")).hexdigest()[:32]
+
+
+_COMPACTED: Final = "compacted"
+_CONTEXTS: Final = "contexts"
+
+
+class CompactedNotes(SessionNotes[Compacted]):
+    """Notes on sessions that were compacted and whose agent does not know yet what was lost."""
+
+    def __init__(self, cache: Path) -> None:
+        super().__init__(cache, _COMPACTED, Compacted)
+
+
+class ContextNotes(SessionNotes[SessionContext]):
+    """Notes on what sessions have in their contexts."""
+
+    def __init__(self, cache: Path) -> None:
+        super().__init__(cache, _CONTEXTS, SessionContext)

@@ -7,9 +7,9 @@ looked up among these turns.
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
-from heapq import nlargest
-from itertools import chain
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import apsw
@@ -17,7 +17,7 @@ import apsw
 from slicebase.context.identifiers import in_any_case
 from slicebase.context.question import Question
 from slicebase.context.ranking import SPREAD_STEPS, SUMMARY, UNSPOKEN, Figures, Matches, TurnFigures, rarity
-from slicebase.core.times import to_text
+from slicebase.core.times import LAST_UNDATED, to_text
 from slicebase.graph.contents import kind_bits
 from slicebase.index.likeness import most_alike, read_meant
 from slicebase.index.narrow import EVERY_TURN, TurnFilters, conditions, up_to
@@ -38,9 +38,9 @@ _MOST_YEARS = 50  # in which a date without a year is looked up
 
 _HAVING_WORD = "SELECT doc FROM occurrence WHERE term = ?"
 _HAVING_NAME = "SELECT doc FROM naming WHERE term = ?"
-_IN_SPANS = """
+_IN_SPANS = f"""
 SELECT turn.number FROM json_each(?) AS span CROSS JOIN turn
-  ON turn.time >= span.value ->> 0 AND turn.time < span.value ->> 1
+  ON turn.time >= span.value ->> 0 AND turn.time < span.value ->> 1 AND turn.time NOT BETWEEN 0 AND {LAST_UNDATED}
 """
 
 
@@ -68,28 +68,29 @@ def read_figures(
     vectors: "WordVectors | None" = None,
 ) -> Figures:
     """Returns the figures of the index for a question. Only turns that pass the filters are ranked."""
-    indexed, size = _counted(connection, wanted.as_of)
+    absent = _absent(connection, wanted.as_of)
+    turns, size = connection.execute("SELECT turns, size FROM state").get
+    indexed, size = turns - len(absent), size - sum(absent.values())
     if not indexed:
         return Figures(indexed=0, mean_size=1, years=(1970, 1970), matches=(), turns={}, links=())
     years = _years(connection, wanted.as_of)
-    words = sorted(_known_words(connection, question, wanted.as_of))[:_MOST_WORDS]
+    words = sorted(_known_words(connection, question, absent))[:_MOST_WORDS]
     sources = [_Source(word.turns, word.having, word.term) for word in words]
     if spans := [span for when in question.dates for span in when.spans(*years)]:
         sources.append(_dated(connection, json.dumps(spans), wanted.as_of))
-    existing = _passing(connection, wanted.existing)
-    scope = existing if wanted.scope == wanted.existing else _passing(connection, wanted.scope)
+    scope = None if wanted.scope == wanted.existing else _passing(connection, wanted.scope)
     allowed = scope if wanted == wanted.scope else _passing(connection, wanted)
-    found = _within(_look_up(connection, sources), scope)
+    found = _within(_look_up(connection, sources), scope, absent)
     if sources and not found:  # even the rarest word is too common
-        starts = _newest(connection, *min(sources)[1:], _MOST_FOLLOWED, allowed)
+        starts = _newest(connection, *min(sources)[1:], _MOST_FOLLOWED, wanted.as_of, allowed)
     else:
         starts = _starts(connection, found, indexed)
         if wanted.filters:  # the best turns may all be left out by the filters
-            starts |= _starts(connection, _within(found, allowed), indexed)
-    meant = read_meant(connection, question.text, vectors, existing) if vectors else {}
+            starts |= _starts(connection, _within(found, allowed, absent), indexed)
+    meant = read_meant(connection, question.text, vectors, absent) if vectors else {}
     starts |= most_alike({number: worth for number, worth in meant.items() if scope is None or number in scope})
-    reached, links = _reach(connection, starts, existing)
-    turns = _turns(connection, reached, existing)
+    reached, links = _reach(connection, starts, absent)
+    turns = _turns(connection, reached, links, absent)
     labels = {turn.label for turn in turns.values()} - {""}
     return Figures(
         indexed=indexed,
@@ -99,18 +100,18 @@ def read_figures(
         turns=turns,
         links=links,
         allowed=allowed,
-        people=also_named(connection, question, labels, existing, wanted.as_of),
+        people=also_named(connection, question, labels, absent),
         meant={number: worth for number, worth in meant.items() if number in reached},
     )
 
 
-def _counted(connection: apsw.Connection, as_of: int | None) -> tuple[int, int]:
-    """Returns how many turns there are, and their size; of those up to a time, if one is given."""
-    sql = "SELECT turns, size FROM state"
-    if as_of is not None:
-        sql = f"SELECT count(*), coalesce(sum(size), 0) FROM turn WHERE {up_to(as_of)}"
-    turns, size = connection.execute(sql).get
-    return turns, size
+def _absent(connection: apsw.Connection, as_of: int | None) -> dict[int, int]:
+    """Returns the turns that do not exist as of a time, and their sizes. Mostly they are fewer than the others."""
+    if as_of is None:
+        return {}
+    undated = f"BETWEEN 0 AND {LAST_UNDATED}"
+    later = f"SELECT number, size FROM turn WHERE time > {as_of:d} AND time NOT {undated}"
+    return dict(connection.execute(f"{later} UNION ALL SELECT number, size FROM turn WHERE time {undated}"))
 
 
 def _passing(connection: apsw.Connection, wanted: TurnFilters) -> frozenset[int] | None:
@@ -121,34 +122,42 @@ def _passing(connection: apsw.Connection, wanted: TurnFilters) -> frozenset[int]
     return frozenset(number for (number,) in connection.execute(f"SELECT number FROM turn WHERE {where}", values))
 
 
-def _within(found: "_Found", scope: frozenset[int] | None) -> "_Found":
-    if scope is None:
+def _within(found: "_Found", scope: frozenset[int] | None, absent: Mapping[int, int]) -> "_Found":
+    if scope is None and not absent:
         return found
-    return {key: Counter({turn: count for turn, count in each.items() if turn in scope}) for key, each in found.items()}
+    return {key: Counter(_kept(each, scope, absent)) for key, each in found.items()}
+
+
+def _kept(counts: Counter[int], scope: frozenset[int] | None, absent: Mapping[int, int]) -> dict[int, int]:
+    if scope is None:
+        return {turn: count for turn, count in counts.items() if turn not in absent}
+    return {turn: count for turn, count in counts.items() if turn in scope}
 
 
 def _years(connection: apsw.Connection, as_of: int | None) -> tuple[int, int]:
-    """Returns the first and the last year of the turns, at most `_MOST_YEARS` years."""
-    turns = f"FROM turn WHERE {up_to(as_of)}"
-    first, last = connection.execute(f"SELECT (SELECT min(time) {turns}), (SELECT max(time) {turns})").get
+    """Returns the first and the last year of the turns that have a date, at most `_MOST_YEARS` years."""
+    dated = f"FROM turn WHERE time NOT BETWEEN 0 AND {LAST_UNDATED} AND {up_to(as_of)}"
+    first, last = connection.execute(f"SELECT (SELECT min(time) {dated}), (SELECT max(time) {dated})").get
+    if first is None:
+        return 1970, 1970
     first_year, last_year = int(to_text(first)[:4]), int(to_text(last)[:4])
     return max(first_year, last_year - _MOST_YEARS + 1), last_year
 
 
-def _known_words(connection: apsw.Connection, question: Question, as_of: int | None) -> Iterator[_KnownTerm]:
+def _known_words(connection: apsw.Connection, question: Question, absent: Mapping[int, int]) -> Iterator[_KnownTerm]:
     """Yields each word and identifier of the question as the index knows it, without those that it does not know."""
     seen, reader = set[str](), Tokenizer(connection)
     for word in question.words:
-        turns = turns_with(connection, word.stem, as_of)
-        if not turns and (near := nearest(connection, reader, word, as_of)):
+        turns = turns_with(connection, word.stem, absent)
+        if not turns and (near := nearest(connection, reader, word, absent)):
             yield from _once(seen, _KnownTerm(near.turns, near.term, word.stem))
         elif turns:
             yield from _once(seen, _KnownTerm(turns, word.stem, word.stem))
         for form in word.also:
-            if turns := turns_with(connection, form, as_of):
+            if turns := turns_with(connection, form, absent):
                 yield from _once(seen, _KnownTerm(turns, form, word.stem))
     for name in (form for each in question.names for form in in_any_case(each)):
-        if turns := turns_with(connection, name, as_of, names=True):
+        if turns := turns_with(connection, name, absent, names=True):
             yield _KnownTerm(turns, name, name, _HAVING_NAME)
 
 
@@ -192,23 +201,29 @@ def _starts(connection: apsw.Connection, found: _Found, indexed: int) -> set[int
             worth[number] = worth.get(number, 0) + rare
     if len(worth) <= _MOST_FOLLOWED:
         return set(worth)
-    least = nlargest(_MOST_FOLLOWED, worth.values())[-1]
+    least = sorted(worth.values())[-_MOST_FOLLOWED]
     starts = {number for number, value in worth.items() if value > least}
     equals = json.dumps([number for number, value in worth.items() if value == least])
     return starts | _newest(connection, "SELECT value FROM json_each(?)", equals, _MOST_FOLLOWED - len(starts))
 
 
 def _newest(
-    connection: apsw.Connection, query: str, value: str, most: int, allowed: frozenset[int] | None = None
+    connection: apsw.Connection,
+    query: str,
+    value: str,
+    most: int,
+    as_of: int | None = None,
+    allowed: frozenset[int] | None = None,
 ) -> set[int]:
     chosen = "" if allowed is None else "AND number IN (SELECT value FROM json_each(?))"
     values = [value] if allowed is None else [value, json.dumps(list(allowed))]
-    sql = f"SELECT number FROM turn WHERE number IN ({query}) {chosen} ORDER BY time DESC, id LIMIT {most}"
+    where = f"number IN ({query}) {chosen} AND {up_to(as_of)}"
+    sql = f"SELECT number FROM turn WHERE {where} ORDER BY time DESC, id LIMIT {most}"
     return {number for (number,) in connection.execute(sql, values)}
 
 
 def _reach(
-    connection: apsw.Connection, starts: set[int], existing: frozenset[int] | None
+    connection: apsw.Connection, starts: set[int], absent: Mapping[int, int]
 ) -> tuple[set[int], set[tuple[int, int]]]:
     """Returns the turns within reach of these, up and down the replies, and the links between them.
 
@@ -219,12 +234,14 @@ def _reach(
     for here, there in (("child", 0), ("parent", 1)):
         layer, seen = starts, set(starts)
         for _ in range(SPREAD_STEPS):
-            found: Any = connection.execute(
-                f"SELECT parent, child FROM link WHERE {here} IN (SELECT value FROM json_each(?)) LIMIT ?",
-                (json.dumps(list(layer)), _MOST_REACHED + 1),
-            ).fetchall()
-            if existing is not None:
-                found = [link for link in found if existing.issuperset(link)]
+            # CROSS JOIN: to look up each number is faster than to make a table of them
+            rows: Any = connection.execute(
+                f"SELECT link.parent, link.child FROM json_each(?) CROSS JOIN link ON link.{here} = value",
+                (json.dumps(list(layer)),),
+            )
+            if absent:
+                rows = (link for link in rows if link[0] not in absent and link[1] not in absent)
+            found = list(islice(rows, _MOST_REACHED + 1))
             layer = {link[there] for link in found} - seen
             if len(found) > _MOST_REACHED or len(reached | layer) > _MOST_REACHED:
                 break
@@ -251,18 +268,24 @@ def _matches(
 
 
 def _turns(
-    connection: apsw.Connection, reached: Collection[int], existing: frozenset[int] | None
+    connection: apsw.Connection, reached: set[int], links: Iterable[tuple[int, int]], absent: Mapping[int, int]
 ) -> dict[int, TurnFigures]:
-    among = json.dumps(list(reached))
-    rows: Any = connection.execute(
-        "SELECT number, id, session, time, size, label, NOT EXISTS (SELECT 1 FROM link WHERE child = number),"
-        f" CASE WHEN kinds & {_SUMMED} THEN '{SUMMARY}' WHEN role = '' OR kinds & {_SPOKEN} THEN role ELSE '{UNSPOKEN}'"
-        " END FROM turn WHERE number IN (SELECT value FROM json_each(?))",
-        (among,),
+    opening = reached.difference(child for _, child in links)
+    above: Any = connection.execute(
+        "SELECT link.child, link.parent FROM json_each(?) CROSS JOIN link ON link.child = value",
+        (json.dumps(list(opening)),),
     )
-    turns = {row[0]: TurnFigures._make(row) for row in rows}
-    if existing is not None:  # a turn whose parents do not exist opens its conversation
-        links = "SELECT child, parent FROM link WHERE child IN (SELECT value FROM json_each(?))"
-        replies = {child for child, parent in connection.execute(links, (among,)) if parent in existing}
-        turns = {number: turn._replace(opens=int(number not in replies)) for number, turn in turns.items()}
+    opening.difference_update([child for child, parent in above if parent not in absent])
+    rows: Any = connection.execute(_TURNS, (json.dumps(list(reached)),))
+    turns = {row[0]: _as_figures(row) for row in rows}
+    for number in opening:  # a turn whose parents do not exist opens its conversation
+        turns[number] = turns[number]._replace(opens=1)
     return turns
+
+
+_as_figures: Callable[[Any], TurnFigures] = partial(tuple.__new__, TurnFigures)  # for thousands of rows, without checks
+_TURNS = f"""
+SELECT number, turn.id, session, time, size, label, 0,
+CASE WHEN kinds & {_SUMMED} THEN '{SUMMARY}' WHEN role = '' OR kinds & {_SPOKEN} THEN role ELSE '{UNSPOKEN}' END
+FROM json_each(?) CROSS JOIN turn ON number = value
+"""

@@ -1,6 +1,6 @@
 """Reads from the turn index which turns are unusually like a question, by their vectors (`index/word_vectors`)."""
 
-from collections.abc import Mapping, Set
+from collections.abc import Collection, Mapping
 from heapq import nlargest
 from math import sqrt
 from typing import TYPE_CHECKING, Any
@@ -14,15 +14,15 @@ _MOST_ALIKE = 200  # turns that are found by what they mean
 
 
 def read_meant(
-    connection: apsw.Connection, text: str, vectors: "WordVectors", existing: Set[int] | None
+    connection: apsw.Connection, text: str, vectors: "WordVectors", absent: Collection[int]
 ) -> dict[int, float]:
     """Returns by how many standard deviations beyond the first one turns are more like the question than usual.
 
-    `existing` are the turns that count; None for all. The sums are of integers: the order of the turns does not matter.
+    The turns that are `absent` do not count. The sums are of integers: the order of the turns does not matter.
     """
     rows: Any = connection.execute("SELECT turn, vectors FROM meaning").fetchall()
-    if existing is not None:
-        rows = [row for row in rows if row[0] in existing]
+    if absent:
+        rows = [row for row in rows if row[0] not in absent]
     alike = vectors.likeness(text, [stored for _, stored in rows])
     count, total, squares = len(alike), sum(alike), sum(each * each for each in alike)
     deviation = sqrt(count * squares - total * total) / count if count else 0.0

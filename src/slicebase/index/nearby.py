@@ -1,8 +1,9 @@
 """The terms of a query as an index knows them, and its words that are similar to one that it does not have."""
 
 from collections.abc import Collection, Iterator, Sequence
+from itertools import chain, islice
 from math import ceil
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import apsw
 
@@ -11,7 +12,6 @@ from slicebase.context.query import Term
 from slicebase.context.words import Word
 from slicebase.core.hashing import canonical
 from slicebase.core.short_ids import shared
-from slicebase.index.narrow import up_to
 from slicebase.index.schema import Tokenizer
 
 # Two words count as one if they share their first letters, and these are most of the longer word.
@@ -58,28 +58,36 @@ def _known(connection: apsw.Connection, reader: Tokenizer, term: Term) -> Term:
     return term._replace(other=(*term.other, near.word)) if near else term
 
 
-def nearest(connection: apsw.Connection, reader: Tokenizer, word: Word, as_of: int | None = None) -> NearWord | None:
-    """Returns the most similar word of the index: with another ending, or with two letters exchanged; or None."""
-    return _with_same_beginning(connection, word.stem, as_of) or exchanged(connection, reader, word.text, as_of)
+def nearest(
+    connection: apsw.Connection, reader: Tokenizer, word: Word, absent: Collection[int] = ()
+) -> NearWord | None:
+    """Returns the most similar word of the index: with another ending, or with two letters exchanged; or None.
+
+    Words that only `absent` turns have are not there.
+    """
+    return _with_same_beginning(connection, word.stem, absent) or exchanged(connection, reader, word.text, absent)
 
 
-def turns_with(connection: apsw.Connection, term: str, as_of: int | None = None, *, names: bool = False) -> int:
-    """Returns how many turns up to a time have a word, or an identifier."""
-    sql = f"SELECT doc FROM {'known_names' if names else 'vocabulary'} WHERE term = ?"
-    if as_of is not None:
-        having = f"SELECT doc FROM {'naming' if names else 'occurrence'} WHERE term = ?"
-        sql = f"SELECT count(*) FROM turn WHERE number IN ({having}) AND {up_to(as_of)}"
-    return int(connection.execute(sql, (term,)).get or 0)
+def turns_with(connection: apsw.Connection, term: str, absent: Collection[int] = (), *, names: bool = False) -> int:
+    """Returns how many turns have a word, or an identifier, besides those that are absent."""
+    table, instances = ("known_names", "naming") if names else ("vocabulary", "occurrence")
+    turns = int(connection.execute(f"SELECT doc FROM {table} WHERE term = ?", (term,)).get or 0)
+    if not turns or not absent:
+        return turns
+    rows: Any = connection.execute(f"SELECT doc FROM {instances} WHERE term = ?", (term,))
+    return len(set(chain.from_iterable(rows)).difference(absent))
 
 
-def exchanged(connection: apsw.Connection, reader: Tokenizer, word: str, as_of: int | None = None) -> NearWord | None:
+def exchanged(
+    connection: apsw.Connection, reader: Tokenizer, word: str, absent: Collection[int] = ()
+) -> NearWord | None:
     """Returns the most frequent word of the index that differs only by two neighbouring letters, or None."""
     if not _SHORTEST_MISTYPED <= len(word) <= LONGEST_MISTYPED:
         return None
     words = {stem: swapped for swapped in sorted(swaps(word)) for stem in reader.stems(swapped)}
     known = known_words(connection, words)
-    if as_of is not None:
-        known = {term: turns for term in known if (turns := turns_with(connection, term, as_of))}
+    if absent:
+        known = {term: turns for term in known if (turns := turns_with(connection, term, absent))}
     found = sorted((-turns, term) for term, turns in known.items())
     return NearWord(found[0][1], -found[0][0], words[found[0][1]]) if found else None
 
@@ -96,19 +104,19 @@ def swaps(word: str) -> Iterator[str]:
             yield word[:at] + word[at + 1] + word[at] + word[at + 2 :]
 
 
-def _with_same_beginning(connection: apsw.Connection, stem: str, as_of: int | None) -> NearWord | None:
+def _with_same_beginning(connection: apsw.Connection, stem: str, absent: Collection[int]) -> NearWord | None:
     prefix = stem[: max(_SHARED_LETTERS, ceil(_SHARED_PART * len(stem)))]
     if len(prefix) < _SHARED_LETTERS:
         return None
-    similar = connection.execute(
-        "SELECT term, doc FROM vocabulary WHERE term >= ? AND term < ? LIMIT ?",
-        (prefix, prefix + "\U0010ffff", _MOST_SIMILAR),
+    similar: Any = connection.execute(
+        "SELECT term, doc FROM vocabulary WHERE term >= ? AND term < ?", (prefix, prefix + "\U0010ffff")
     )
+    if absent:
+        similar = ((term, turns) for term, _ in similar if (turns := turns_with(connection, term, absent)))
     near = [
         (-part, -turns, term)
-        for term, ever in similar
+        for term, turns in islice(similar, _MOST_SIMILAR)
         if (part := shared(stem, term) / max(len(stem), len(term))) >= _SHARED_PART
-        if (turns := ever if as_of is None else turns_with(connection, term, as_of))
     ]
     if not near:
         return None

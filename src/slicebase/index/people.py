@@ -25,14 +25,13 @@ def also_named(
     connection: apsw.Connection,
     question: Question,
     labels: Collection[str],
-    existing: frozenset[int] | None,
-    as_of: int | None,
+    absent: Collection[int],
 ) -> frozenset[str]:
     """Returns those of these labels whose people the question names by another name."""
     words = sorted({word for label in labels for word in label.split()})
     unknown = [name for name in question.people if words and name.stem not in words][:_MOST_NAMES]
-    used = [name for name in unknown if 0 < turns_with(connection, name.stem, as_of) <= _MOST_NAMED]
-    found = (label for name in used for label in _labels_of(connection, name, labels, words, existing))
+    used = [name for name in unknown if 0 < turns_with(connection, name.stem, absent) <= _MOST_NAMED]
+    found = (label for name in used for label in _labels_of(connection, name, labels, words, absent))
     return frozenset(found)
 
 
@@ -41,21 +40,21 @@ def _labels_of(
     name: Word,
     labels: Collection[str],
     words: Sequence[str],
-    existing: frozenset[int] | None,
+    absent: Collection[int],
 ) -> Iterator[str]:
     longer = [label for label in labels if any(word.startswith(name.text) for word in label.split())]
     if len(longer) == 1:
         yield from longer
-    says = _having(connection, [f"{introduction} {name.text}" for introduction in _INTRODUCED], existing)
+    says = _having(connection, [f"{introduction} {name.text}" for introduction in _INTRODUCED], absent)
     yield from {label for (label,) in connection.execute(_LABELS, (json.dumps(says),))}.intersection(labels)
     # A call by name stands behind any word ("in Paris, Melanie"): a short form has its first letters in the long one.
     phrases = {word: f"{name.text} {word}" for word in words[:_MOST_LABELS] if name.text[:2] in word}
-    if phrases and _having(connection, phrases.values(), existing):
-        said = {word for word, phrase in phrases.items() if _having(connection, [phrase], existing)}
+    if phrases and _having(connection, phrases.values(), absent):
+        said = {word for word, phrase in phrases.items() if _having(connection, [phrase], absent)}
         yield from (label for label in labels if not said.isdisjoint(label.split()))
 
 
-def _having(connection: apsw.Connection, phrases: Iterable[str], existing: frozenset[int] | None) -> list[int]:
+def _having(connection: apsw.Connection, phrases: Iterable[str], absent: Collection[int]) -> list[int]:
     query = " OR ".join(f'"{phrase}"' for phrase in phrases)
     found = connection.execute("SELECT rowid FROM words WHERE words MATCH ?", (query,))
-    return [number for (number,) in found if existing is None or number in existing]
+    return [number for (number,) in found if number not in absent]

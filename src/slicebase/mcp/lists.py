@@ -63,7 +63,7 @@ def list_stored(call: ToolCall, given: ListArguments) -> ToolOutput:
         tuple(value for value in values if isinstance(value, TurnFound)),
         following,
     )
-    none = "Nothing is stored that it would list."
+    none = "Nothing to list."
     return ToolOutput(result, quoted([each.text for each in shown], more_pages(following)) if shown else none)
 
 

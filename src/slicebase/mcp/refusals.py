@@ -65,11 +65,17 @@ def _as_call(command: re.Match[str]) -> str:
     if known is None or any(option not in known.options for option in options):
         return f"{command[0]} {FOR_PEOPLE}"
     given = [known.arguments] if known.arguments else []
-    given += [name if value.isupper() else f"{name} {value}" for name, value in zip(known.takes, values, strict=False)]
+    given += [
+        name if _is_placeholder(value) else f"{name} {value}" for name, value in zip(known.takes, values, strict=False)
+    ]
     given += [known.options[option] for option in options]
     if known.tool == "list" and values:
         given = given[1:]  # the turns of a session
     return f"`{known.tool}`" + (f" with {', '.join(given)}" if given else "")
+
+
+def _is_placeholder(value: str) -> bool:
+    return value.isalpha() and value.isupper()  # an id has digits
 
 
 def _as_argument(option: re.Match[str]) -> str:

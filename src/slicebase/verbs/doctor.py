@@ -11,6 +11,8 @@ from typing import Any, Final, NamedTuple
 import apsw
 
 from slicebase.agents.clients import CLIENTS
+from slicebase.agents.hook_failures import HookFailure, HookFailures
+from slicebase.core.times import to_text
 from slicebase.errors import SlicebaseError
 from slicebase.files.body.entries import Stamp
 from slicebase.files.body.overflow import whole_of
@@ -350,6 +352,19 @@ def _transcripts(examined: Examined) -> Iterator[Complaint]:
         )
 
 
+def _hooks(examined: Examined) -> Iterator[Complaint]:
+    """Reports hooks whose last call failed within a week: the client goes on, and nobody sees it."""
+    failures = HookFailures(examined.workspace)
+    found: dict[tuple[str, str], list[HookFailure]] = {}
+    for each in failures.recent(Surroundings(examined.workspace).now()):
+        found.setdefault((each.client, each.event), []).append(each)
+    for (client, event), (*before, last) in found.items():
+        times = f", and {len(before)} times before" if before else ""
+        message = f"the hook failed at {to_text(last.time)}{times}: {last.message} [{last.code}]"
+        hint = f"once it succeeds, this goes; {failures.path.name} has the last failures"
+        yield Complaint("hooks", f"{client} {event}", message, hint)
+
+
 DOCTOR_CHECKS: Final[Mapping[str, Callable[[Examined], Iterator[Complaint]]]] = {
     "local": _local,
     "settings": _settings,
@@ -364,4 +379,5 @@ DOCTOR_CHECKS: Final[Mapping[str, Callable[[Examined], Iterator[Complaint]]]] = 
     "repository": _repository,
     "database": _database,
     "transcripts": _transcripts,
+    "hooks": _hooks,
 }

@@ -1,27 +1,73 @@
 """What follows a call of a hook: what is kept of the session, and the text that the agent gets.
 
+A session's agent gets the files of the project once, and again when a compaction has taken them from its context. After
+a compaction it also gets the narrative of the session and what the summary lost, each once: with the first event at
+which they are ready, however long the work in the background takes.
+
 A hook runs at every prompt, so this module imports what an event needs when it comes.
 """
 
+import os
+import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from slicebase.agents.clients import HookEvent
+from slicebase.agents.clients import HookEvent, client_named
 from slicebase.agents.hook_calls import HookCall
 from slicebase.errors import SlicebaseError
-from slicebase.history.notes import Compacted, CompactedNotes
+from slicebase.history.notes import Compacted, CompactedNotes, ContextNotes, SessionContext
 from slicebase.verbs.parts import Parts
 
 if TYPE_CHECKING:
     from slicebase.context.assemble import Context
+    from slicebase.verbs.newest import ShownFiles
 
 Say = Callable[[str], object]  # tells the user something that is no error
 
+_MARGIN: Final = 3.0  # seconds of a hook's time that are not spent with waiting
+_LOOK: Final = 0.05  # seconds between two looks
+_TRIES: Final = 2  # processes that are started for one narrative
+_BUSY: Final = 3000  # milliseconds that a hook waits for another process that writes
 
-def respond(parts: Parts, call: HookCall, *, wait: bool = False, say: Say = lambda text: None) -> str | None:
-    """Does what an event asks for, and returns the text for the agent. With `wait`, nothing is left to others."""
-    return _RESPONSES[call.event](parts, call, wait, say)
+
+class HookWork(NamedTuple):
+    """A call with what is needed to answer it."""
+
+    parts: Parts
+    call: HookCall
+    wait: bool
+    say: Say
+    begun: float
+
+    @property
+    def notes(self) -> CompactedNotes:
+        return CompactedNotes(self.parts.workspace.cache)
+
+    @property
+    def contexts(self) -> ContextNotes:
+        return ContextNotes(self.parts.workspace.cache)
+
+    @property
+    def tokens(self) -> int:
+        """The most tokens of a text: those of the client, else those of all."""
+        own = getattr(self.parts.settings, f"hooks_{self.call.client.replace('-', '_')}_tokens", None)
+        return own or self.parts.settings.hooks_tokens
+
+    @property
+    def deadline(self) -> float:
+        """When the hook has to stop waiting, so that the client does not stop it."""
+        return self.begun + client_named(self.call.client).seconds(self.call.name) - _MARGIN
+
+
+def respond(
+    parts: Parts, call: HookCall, *, wait: bool = False, say: Say = lambda text: None, begun: float | None = None
+) -> str | None:
+    """Does what an event asks for, and returns the text for the agent. With `wait`, nothing is left to others.
+
+    `begun` is when the client's call came, on the monotonic clock.
+    """
+    return _RESPONSES[call.event](HookWork(parts, call, wait, say, time.monotonic() if begun is None else begun))
 
 
 def narrate_compacted(parts: Parts, session: str) -> None:
@@ -29,67 +75,274 @@ def narrate_compacted(parts: Parts, session: str) -> None:
     from slicebase.verbs.runs import Runs
     from slicebase.verbs.session_runs import narrate_session
 
-    narrative = narrate_session(Runs(parts), session, parts.truth.turns.session(session).facts.get("shown_last"))
-    notes = CompactedNotes(parts.workspace.cache)
-    if notes.get(session) is not None:  # the next prompt may have dropped the note already
-        notes.put(session, Compacted(narrative.file_id))
+    narrative = None
+    try:
+        leaf = parts.truth.turns.session(session).facts.get("shown_last")
+        narrative = narrate_session(Runs(parts), session, leaf).file_id
+    finally:
+        notes = CompactedNotes(parts.workspace.cache)
+        note = notes.get(session)
+        if note is not None:  # the next prompt may have dropped it already
+            note.narrative, note.worker = narrative, None
+            notes.put(session, note)
 
 
-def _session_start(parts: Parts, call: HookCall, wait: bool, say: Say) -> str | None:
-    from slicebase.verbs.newest import project_context
-
-    return _shown(parts, project_context(parts, parts.settings.hooks_tokens, record=False))
+# Events
 
 
-def _shown(parts: Parts, built: "Context") -> str | None:
-    """Returns the text of a context that has pieces, and records it: what an agent sees can be replayed."""
-    from slicebase.verbs.record import recorded
+def _session_start(work: HookWork) -> str | None:
+    """Returns the files of the project; for a session that is resumed, those that its context does not have yet."""
+    from slicebase.verbs.newest import ShownFiles
 
-    return recorded(parts, built).text if built.pieces else None
+    before = work.contexts.get(work.call.session)
+    is_kept = work.call.source == "resume" and client_named(work.call.client).keeps_context
+    known = before.files if before is not None and is_kept else {}
+    return _files(work, ShownFiles(known))
 
 
-def _after_compaction(parts: Parts, call: HookCall, wait: bool, say: Say) -> str | None:
-    """Returns the narrative if it is written. The note stays until a prompt has shown what the compaction lost."""
-    notes = CompactedNotes(parts.workspace.cache)
-    compacted = notes.get(call.session)
-    if compacted is None or compacted.reported or compacted.narrative is None:
+def _before_compaction(work: HookWork) -> None:
+    """Imports the transcript, and begins with the narrative. A client that only may compact now is not waited for."""
+    if client_named(work.call.client).tells_compactions and not _truth_is_read_only(work):
+        _import(work)
+        _begin_narrative(work, Compacted(before=_summaries(work)))
+
+
+def _after_compaction(work: HookWork) -> str | None:
+    """Returns the files of the project again, and the narrative if it is written in time.
+
+    The note stays until a prompt has shown what the compaction lost: its summary may not be in the transcript yet.
+    """
+    note = work.notes.get(work.call.session)
+    if note is None:
+        if _truth_is_read_only(work):
+            return None
+        _import(work)
+        note = _begin_narrative(work, Compacted())
+    note.before = None  # the client has said it: there was a compaction
+    told = _narrative(work, note)
+    files = _files_again(work, note)
+    _keep(work, note)
+    return _joined(told, files)
+
+
+def _prompt(work: HookWork) -> str | None:
+    note = work.notes.get(work.call.session) or _untold_compaction(work)
+    if note is None:
         return None
-    text = _narrative(parts, compacted.narrative)
-    with suppress(OSError, SlicebaseError):  # where nothing can be written, it is shown again
-        notes.put(call.session, Compacted(compacted.narrative, reported=True))
+    if not note.lost:
+        _import(work)
+        if note.before is not None and _summaries(work) <= note.before:  # nothing was compacted after all
+            work.notes.drop(work.call.session)
+            return None
+    lost = None if note.lost else _lost(work)
+    note.lost, note.before = True, None
+    told = _narrative(work, note)
+    files = _files_again(work, note)
+    _keep(work, note)  # last: after an error, the next prompt tries again
+    return _joined(told, lost, files)
+
+
+def _import(work: HookWork) -> int:
+    """Imports what is new in the transcript. Returns how many turns were added."""
+    from slicebase.history.follow import follow
+
+    parts, call = work.parts, work.call
+    if call.transcript is None:
+        raise SlicebaseError("no-input", "the client names no transcript")
+    if _truth_is_read_only(work):
+        return 0
+    followed = follow(
+        parts.truth,
+        parts.workspace.cache,
+        call.transcript,
+        parts.surroundings.redaction,
+        session=call.session,
+        is_growing=call.event != HookEvent.END,
+    )
+    if followed.left:
+        work.say(f"{followed.left} bytes of {call.transcript} are left for the next hook")
+    if followed.account.content_left_out:
+        work.say(f"{followed.account.content_left_out} records of {call.transcript} cannot be read")
+    return followed.account.added
+
+
+def _session_end(work: HookWork) -> None:
+    _import(work)
+
+
+_RESPONSES: Final[Mapping[HookEvent, Callable[[HookWork], str | None]]] = {
+    HookEvent.START: _session_start,
+    HookEvent.PROMPT: _prompt,
+    HookEvent.BEFORE_COMPACTION: _before_compaction,
+    HookEvent.AFTER_COMPACTION: _after_compaction,
+    HookEvent.END: _session_end,
+}
+
+
+# Compactions
+
+
+def _truth_is_read_only(work: HookWork) -> bool:
+    database = work.parts.truth.database
+    database.connection.set_busy_timeout(_BUSY)
+    return database.read_only
+
+
+def _summaries(work: HookWork) -> int:
+    """Returns how many summaries a session has; none if it is not stored."""
+    from slicebase.history.paths import Paths, is_summary
+
+    truth, session = work.parts.truth, work.call.session
+    if truth.turns.newest_record(session) is None:
+        return 0
+    return sum(map(is_summary, Paths(truth).turns(session)))
+
+
+def _untold_compaction(work: HookWork) -> Compacted | None:
+    """Returns a note on a compaction since the last prompt, of a client that does not tell of them."""
+    if client_named(work.call.client).tells_compactions or work.call.transcript is None or _truth_is_read_only(work):
+        return None
+    known = work.contexts.get(work.call.session) or SessionContext()
+    before = _summaries(work) if known.summaries is None else known.summaries
+    if work.call.transcript.exists():  # not before the first answer
+        _import(work)
+    known.summaries = _summaries(work)
+    if known.summaries != before or not before:
+        with suppress(OSError, SlicebaseError):
+            work.contexts.put(work.call.session, known)
+    return _begin_narrative(work, Compacted()) if known.summaries > before else None
+
+
+def _begin_narrative(work: HookWork, note: Compacted) -> Compacted:
+    """Notes that a session is compacted, and starts the work on its narrative: for a long one, it takes seconds."""
+    work.notes.put(work.call.session, note)
+    if work.wait:
+        narrate_compacted(work.parts, work.call.session)
+        return work.notes.get(work.call.session) or note
+    from slicebase.workspace.processes import start_alone
+
+    root = work.parts.root
+    note.tries += 1
+    command = ("hook", "narrate", "--client", work.call.client, "--", work.call.session)
+    note.worker = start_alone("--root", str(root), *command, folder=root)
+    written = work.notes.get(work.call.session)
+    if written is None or written.narrative is None:  # it may be written already
+        work.notes.put(work.call.session, note)
+    return note
+
+
+def _narrative(work: HookWork, note: Compacted) -> str | None:
+    """Returns the narrative once, if it is there before the time is over; a process that was killed is replaced."""
+    if note.reported:
+        return None
+    note.narrative, note.worker = _awaited(work, note)
+    if note.narrative is not None:
+        text = _narrative_text(work, note.narrative)
+        note.reported = True
+        return text
+    is_over = note.worker is None or not _is_running(note.worker)
+    if is_over and note.worker is not None and note.tries < _TRIES:
+        _begin_narrative(work, note)
+    elif is_over:
+        note.reported = True  # it failed, which `tt doctor` tells
+    return None
+
+
+def _awaited(work: HookWork, note: Compacted) -> tuple[str | None, int | None]:
+    """Waits for the narrative, as long as the client allows. Returns its file, and the process that makes it."""
+    while note.narrative is None and note.worker is not None:
+        is_over = not _is_running(note.worker) or time.monotonic() >= work.deadline
+        now = work.notes.get(work.call.session)  # after the look at the process, which writes the note at its end
+        if now is None or now.narrative is not None or now.worker is None:
+            return (now.narrative, now.worker) if now else (None, None)
+        if is_over:
+            break
+        time.sleep(_LOOK)
+    return note.narrative, note.worker
+
+
+def _is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except OSError:
+        return False
+    return True
+
+
+def _keep(work: HookWork, note: Compacted) -> None:
+    """Keeps what is still to be reported. Where nothing can be written, everything is reported again."""
+    with suppress(OSError, SlicebaseError):
+        if note.reported and note.lost and note.files:
+            work.notes.drop(work.call.session)
+        else:
+            work.notes.put(work.call.session, note)
+
+
+# Texts
+
+
+def _lost(work: HookWork) -> str | None:
+    from slicebase.verbs.lost import lost_context
+
+    call = work.call
+    return _shown(work, lost_context(work.parts, call.session, work.tokens, prompt=call.prompt, record=False))
+
+
+def _files_again(work: HookWork, note: Compacted) -> str | None:
+    """Returns people's own files once after a compaction, which has taken them from the context."""
+    from slicebase.verbs.newest import ShownFiles
+
+    if note.files:
+        return None
+    note.files = True
+    return _files(work, ShownFiles(own_only=True, but=note.narrative))
+
+
+def _files(work: HookWork, known: "ShownFiles") -> str | None:
+    """Returns the files of the project, and notes which the session has in its context."""
+    from slicebase.verbs.newest import project_context, versions_in
+
+    built = project_context(work.parts, work.tokens, record=False, known=known)
+    text = _shown(work, built)
+    note = work.contexts.get(work.call.session) or SessionContext()
+    note.files = {**known.versions, **versions_in(work.parts, built)}
+    with suppress(OSError, SlicebaseError):
+        work.contexts.put(work.call.session, note)
     return text
 
 
-def _prompt(parts: Parts, call: HookCall, wait: bool, say: Say) -> str | None:
-    notes = CompactedNotes(parts.workspace.cache)
-    compacted = notes.get(call.session)
-    if compacted is None:
-        return None
-    from slicebase.verbs.lost import lost_context
+def _shown(work: HookWork, built: "Context") -> str | None:
+    """Returns the text of a context that has pieces, and records it: what an agent sees can be replayed.
 
-    told = None if compacted.reported or compacted.narrative is None else _narrative(parts, compacted.narrative)
-    _import(parts, call, wait, say)
-    most = parts.settings.hooks_tokens
-    lost = _shown(parts, lost_context(parts, call.session, most, prompt=call.prompt, record=False))
-    with suppress(OSError, SlicebaseError):
-        notes.drop(call.session)  # last: after an error, the next prompt tries again
-    return "\n\n".join(filter(None, (told, lost))) or None
+    If another process holds the database, the agent sees it nevertheless.
+    """
+    from slicebase.verbs.record import recorded
+
+    if not built.pieces:
+        return None
+    try:
+        _truth_is_read_only(work)
+        return recorded(work.parts, built).text
+    except SlicebaseError as error:
+        if error.code != "locked":
+            raise
+        return built.text
 
 
 _FOOTER: Final = 20  # tokens of a page, for its number
 
 
-def _narrative(parts: Parts, file_id: str) -> str | None:
+def _narrative_text(work: HookWork, file_id: str) -> str | None:
     """Returns the text of a narrative in the size for a hook; None if its file was removed or purged since."""
     from slicebase.context.recall import pages
     from slicebase.core.hashing import tokens
     from slicebase.library.narratives import shorter_narrative
 
-    most = parts.settings.hooks_tokens
+    library, most = work.parts.library, work.tokens
     try:
-        pieces = parts.library.reader().pieces([f"file:{file_id}"])
+        pieces = library.reader().pieces([f"file:{file_id}"])
         frame = tokens(pages([pieces[0]._replace(text="")])[0].text) + _FOOTER
-        shorter = shorter_narrative(parts.truth, parts.library.folder.find(file_id), most - frame)
+        shorter = shorter_narrative(work.parts.truth, library.folder.find(file_id), most - frame)
         return pages([pieces[0]._replace(text=shorter)] if shorter else pieces, most)[0].text
     except SlicebaseError as error:
         if error.code not in ("no-file", "purged"):
@@ -97,48 +350,5 @@ def _narrative(parts: Parts, file_id: str) -> str | None:
         return None
 
 
-def _before_compaction(parts: Parts, call: HookCall, wait: bool, say: Say) -> None:
-    if parts.truth.database.read_only:
-        return
-    _import(parts, call, wait, say)
-    CompactedNotes(parts.workspace.cache).put(call.session, Compacted())
-    if wait:
-        narrate_compacted(parts, call.session)
-    else:
-        _in_background(parts, call.session)
-
-
-def _in_background(parts: Parts, session: str) -> None:
-    """Starts a process that narrates the session. This takes seconds for a long one, and the agent must not wait."""
-    from slicebase.workspace.processes import start_alone
-
-    start_alone("--root", str(parts.root), "hook", "narrate", session, folder=parts.root)
-
-
-def _import(parts: Parts, call: HookCall, wait: bool, say: Say) -> None:
-    from slicebase.history.follow import follow
-
-    if call.transcript is None:
-        raise SlicebaseError("no-input", "the client names no transcript")
-    if not parts.truth.database.read_only:
-        followed = follow(
-            parts.truth,
-            parts.workspace.cache,
-            call.transcript,
-            parts.surroundings.redaction,
-            session=call.session,
-            is_growing=call.event != HookEvent.END,
-        )
-        if followed.left:
-            say(f"{followed.left} bytes of {call.transcript} are left for the next hook")
-        if followed.account.content_left_out:
-            say(f"{followed.account.content_left_out} records of {call.transcript} cannot be read")
-
-
-_RESPONSES: Final[Mapping[HookEvent, Callable[[Parts, HookCall, bool, Say], str | None]]] = {
-    HookEvent.START: _session_start,
-    HookEvent.PROMPT: _prompt,
-    HookEvent.BEFORE_COMPACTION: _before_compaction,
-    HookEvent.AFTER_COMPACTION: _after_compaction,
-    HookEvent.END: _import,
-}
+def _joined(*texts: str | None) -> str | None:
+    return "\n\n".join(filter(None, texts)) or None

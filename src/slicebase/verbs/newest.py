@@ -1,53 +1,113 @@
-"""A context without a question: the files of the library that were changed last. It must be fast: hooks wait for it."""
+"""A context without a question: the files of the library that are worth most. It must be fast: hooks wait for it.
+
+Files that people and agents wrote come first, then those that were derived from others, then the newest narrative of
+each run: what a run knew earlier is in its newest narrative, or is no longer true. Of two of a kind, the one that was
+changed last comes first.
+"""
+
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import Final, NamedTuple
 
 from slicebase.context.assemble import Candidate, Context, assemble
 from slicebase.context.manifest import Budget
 from slicebase.core.refs import as_words
 from slicebase.core.times import to_text
 from slicebase.errors import SlicebaseError, refuse_out_of_range
-from slicebase.library.library import Library
+from slicebase.index.entries import FileEntry
+from slicebase.library.recall import Recall
 from slicebase.verbs.parts import Parts
 from slicebase.verbs.record import built
 
-NEWEST = "newest/1"  # the manifest's ranker: files in the order of their last change
-_NEWEST_FILES = 30
+NEWEST: Final = "newest/2"  # the manifest's ranker: files by their worth, then in the order of their last change
+_NEWEST_FILES: Final = 30
+_STEP: Final = 10**15  # between two worths; more than any time in milliseconds
+_SNAPSHOT: Final = "sn_"
 
 
-def project_context(parts: Parts, tokens: int, *, record: bool = True) -> Context:
-    """Builds a context of the library's files, the last changed first, and records its manifest."""
+class ShownFiles(NamedTuple):
+    """What a project's context leaves out: files in the version that is known, and what is not a person's own."""
+
+    versions: Mapping[str, str] = {}
+    own_only: bool = False
+    but: str | None = None  # a file that is shown by other means
+
+
+NOTHING_SHOWN: Final = ShownFiles()
+
+
+def project_context(parts: Parts, tokens: int, *, record: bool = True, known: ShownFiles = NOTHING_SHOWN) -> Context:
+    """Builds a context of the library's files, the most worth first, and records its manifest."""
     refuse_out_of_range("tokens", tokens, 1)
-    return built(parts, lambda: newest_context(parts.library, tokens, parts.surroundings.now()), record=record)
+    return built(parts, lambda: _newest_context(parts, tokens, known), record=record)
 
 
-def newest_context(library: Library, tokens: int, as_of: int) -> Context:
-    """Builds a context of the files that were changed last, each with its beginning, within the budget."""
-    reader = library.reader(as_of=to_text(as_of))
-    candidates = []
-    for entry in library.list_files()[:_NEWEST_FILES]:
-        try:
-            piece = reader.own(entry.ref)
-            if entry.repeated and reader.is_elsewhere(entry.ref):
-                continue
-        except SlicebaseError:
-            continue  # the file cannot be read: `tt validate` shows why
-        candidates.append(
-            Candidate(
-                ref=f"file:{entry.id}",
-                corpus=f"file:{entry.id}",
-                text=piece.text,
-                label=piece.label,
-                group=f"{as_words(entry.title)} · file:{as_words(entry.id)}",
-                order=(entry.changed, entry.id),
-                score=entry.changed,
-                parts={"changed": entry.changed},
-            )
-        )
+def versions_in(parts: Parts, context: Context) -> dict[str, str]:
+    """Returns the files that a context shows, each with its version."""
+    shown = {piece.ref for piece in context.pieces}
+    return {entry.id: _version(entry) for entry in parts.library.list_files() if entry.ref in shown}
+
+
+def _version(entry: FileEntry) -> str:
+    return f"{entry.hash} {entry.body_hash} {entry.changed}"
+
+
+def _newest_context(parts: Parts, tokens: int, known: ShownFiles) -> Context:
+    as_of = to_text(parts.surroundings.now())
+    reader = parts.library.reader(as_of=as_of)
+    entries = sorted(_one_narrative_a_run(parts), key=lambda each: (-_worth(each), -each.changed, each.id))
+    wanted = (
+        _candidate(reader, entry)
+        for entry in entries
+        if entry.id != known.but
+        and (_worth(entry) or not known.own_only)
+        and known.versions.get(entry.id) != _version(entry)
+    )
     return assemble(
         "what is known of this project",
-        to_text(as_of),
+        as_of,
         Budget(tokens, None),
-        candidates,
+        list(islice(filter(None, wanted), _NEWEST_FILES)),
         terms=(),
         ranker=NEWEST,
         filters={"archived": False},
+    )
+
+
+def _worth(entry: FileEntry) -> int:
+    if entry.source is None:
+        return 2
+    return 0 if entry.source.startswith(_SNAPSHOT) else 1
+
+
+def _one_narrative_a_run(parts: Parts) -> Iterator[FileEntry]:
+    """Yields all files except narratives of which the library has a newer one of the same run."""
+    newest: dict[str, tuple[tuple[int, int, str], FileEntry]] = {}
+    for entry in parts.library.list_files():
+        if _worth(entry):
+            yield entry
+            continue
+        run, sequence = parts.truth.runs.snapshots.place_of(entry.source or "") or (entry.title, 0)
+        rank = sequence, entry.changed, entry.id
+        newest[run] = max(newest.get(run, (rank, entry)), (rank, entry), key=lambda each: each[0])
+    yield from (entry for _, entry in newest.values())
+
+
+def _candidate(reader: Recall, entry: FileEntry) -> Candidate | None:
+    """Returns the beginning of a file; None if it cannot be read (`tt validate` shows why) or is in another one."""
+    try:
+        piece = reader.own(entry.ref)
+        if entry.repeated and reader.is_elsewhere(entry.ref):
+            return None
+    except SlicebaseError:
+        return None
+    return Candidate(
+        ref=entry.ref,
+        corpus=entry.ref,
+        text=piece.text,
+        label=piece.label,
+        group=f"{as_words(entry.title)} · file:{as_words(entry.id)}",
+        order=(entry.changed, entry.id),
+        score=_worth(entry) * _STEP + entry.changed,
+        parts={"worth": _worth(entry) * _STEP, "changed": entry.changed},
     )

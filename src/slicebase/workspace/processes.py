@@ -33,9 +33,12 @@ def serving(module: str) -> "subprocess.Popen[bytes]":
     return subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
 
-def start_alone(*arguments: str, folder: Path) -> None:
-    """Starts `tt` in a folder with some arguments. It goes on when this process has ended; nobody reads its output."""
-    subprocess.Popen(
+def start_alone(*arguments: str, folder: Path) -> int:
+    """Starts `tt` in a folder with some arguments, and returns the number of its process.
+
+    It goes on when this process has ended; nobody reads its output.
+    """
+    process = subprocess.Popen(
         [sys.executable, "-P", "-m", "slicebase", *arguments],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
@@ -43,6 +46,8 @@ def start_alone(*arguments: str, folder: Path) -> None:
         cwd=folder,
         start_new_session=True,
     )
+    process.returncode = 0  # nobody waits for it
+    return process.pid
 
 
 def end(process: "subprocess.Popen[bytes]") -> None:

@@ -99,6 +99,10 @@ class Settings(NamedTuple):
     freshness_half_life_days: float = HALF_LIFE_DAYS
     context_semantic: bool = False
     hooks_tokens: int = 1500
+    hooks_claude_code_tokens: int | None = None
+    hooks_codex_tokens: int | None = None
+    hooks_gemini_tokens: int | None = None
+    hooks_opencode_tokens: int | None = None
     compaction_events: int = 18
     compaction_steps: int = 8
     redaction_enabled: bool = True
@@ -133,6 +137,12 @@ SETTING_KEYS: Final[Mapping[str, SettingKey]] = {
     "hooks.tokens": SettingKey(
         "hooks_tokens", (int,), "a positive number", "the most tokens that a hook shows to the agent"
     ),
+    **{
+        f"hooks.{client}.tokens": SettingKey(
+            f"hooks_{client.replace('-', '_')}_tokens", (int,), "a positive number", f"the same for {client} alone"
+        )
+        for client in ("claude-code", "codex", "gemini", "opencode")
+    },
     "compaction.events": SettingKey(
         "compaction_events", (int,), "a positive number", "the counted events after which a run is compacted"
     ),

@@ -1,0 +1,75 @@
+"""A conversation that is recorded item by item: what counts now, and what stays of what does not."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from slicebase import Slicebase
+from slicebase.verbs.conversation import LiveConversation
+
+ASKED = {"role": "user", "content": "Never change billing.py."}
+CALL = {"type": "function_call", "call_id": "c1", "name": "read", "arguments": '{"path": "codes.py"}', "id": "f1"}
+RESULT = {"type": "function_call_output", "call_id": "c1", "output": "CODES = ()"}
+ODD: dict[str, Any] = {"type": "unheard_of", "content": "half \ud800", "number": 2**70}
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Slicebase:
+    return Slicebase.init(tmp_path)
+
+
+def test_items_come_back_as_they_were_given_also_to_another_object(memory: Slicebase, tmp_path: Path) -> None:
+    LiveConversation(memory, "s", "test").add([ASKED, CALL])
+    with Slicebase.open(tmp_path) as other:
+        LiveConversation(other, "s", "test").add([RESULT, ODD])
+    assert LiveConversation(memory, "s", "test").items() == [ASKED, CALL, RESULT, ODD]
+    assert LiveConversation(memory, "t", "test").items() == []
+    assert memory.verify().status == "VERIFIED"
+
+
+def test_items_are_turns_of_their_kind(memory: Slicebase) -> None:
+    LiveConversation(memory, "s", "test").add([ASKED, CALL, RESULT])
+    kinds = [(turn.role, turn.parts[0].type) for turn in map(memory.truth.turn, ids(memory)) if turn]
+    assert kinds == [("user", "text"), ("assistant", "tool_call"), ("tool", "tool_result")]
+    assert [found.text for found in memory.search("billing.py")] == ["Never change billing.py."]
+
+
+def ids(memory: Slicebase) -> list[str]:
+    return [stored.record.id for stored in memory.truth.turns.of_session("s")]
+
+
+def test_what_is_taken_back_and_cleared_is_not_removed(memory: Slicebase) -> None:
+    conversation = LiveConversation(memory, "s", "test")
+    assert conversation.take_back() is None
+    conversation.add([ASKED, CALL])
+    assert conversation.take_back() == CALL
+    conversation.clear()
+    conversation.clear()
+    assert conversation.items() == []
+    conversation.add([RESULT])
+    assert conversation.items() == [RESULT]
+    assert [turn.text for turn in memory.graph.turns("s") if turn.text] == [
+        "Never change billing.py.",
+        'read {"path":"codes.py"}',
+        "CODES = ()",
+    ]
+
+
+def test_a_summary_replaces_the_items_and_is_judged(memory: Slicebase) -> None:
+    conversation = LiveConversation(memory, "s", "test")
+    conversation.compact("of nothing")
+    conversation.add([ASKED])
+    conversation.compact("We talked.")
+    assert conversation.items() == [{"role": "user", "content": "We talked."}]
+    assert [item.text for item in memory.lost("s").items] == ["Never change billing.py."]
+    conversation.add([RESULT])
+    assert conversation.items()[1:] == [RESULT]
+
+
+def test_a_purged_conversation_is_empty(memory: Slicebase, tmp_path: Path) -> None:
+    conversation = LiveConversation(memory, "s", "test")
+    conversation.add([ASKED])
+    memory.purge("session:s")
+    assert conversation.items() == []
+    assert b"billing" not in b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())

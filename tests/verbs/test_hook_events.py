@@ -1,0 +1,253 @@
+"""What follows a call of a hook, whatever the client: the files of the project, compactions, and nothing twice."""
+
+import json
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from slicebase.agents.clients import CLIENTS, HookEvent
+from slicebase.agents.hook_calls import HookCall
+from slicebase.base import Slicebase
+from slicebase.core.hashing import tokens
+from slicebase.history.notes import Compacted
+from slicebase.verbs import hook_events
+from slicebase.verbs.hook_events import narrate_compacted, respond
+from slicebase.workspace import processes
+
+SESSION = "5d0c0a3e-0000-4000-8000-00000000000a"
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Slicebase]:
+    with Slicebase.init(tmp_path / "project") as base:
+        yield base
+
+
+class Agent:
+    """A client's session: its transcript, and the calls of its hooks."""
+
+    def __init__(self, memory: Slicebase, client: str = "claude-code") -> None:
+        self.memory, self.client = memory, client
+        self.path = memory.root / ("rollout-1.jsonl" if client == "codex" else "session-1.jsonl")
+        self.number = 0
+
+    def call(self, event: HookEvent, *, source: str = "", prompt: str | None = None, wait: bool = False) -> str:
+        events = CLIENTS[self.client].events
+        name = next((name for name, each in events.items() if each == event), "SessionStart")
+        call = HookCall(self.client, name, event, SESSION, self.path, source, prompt)
+        return respond(self.memory, call, wait=wait) or ""
+
+    def say(self, text: str, role: str = "user", *, summary: bool = False) -> None:
+        write = {"claude-code": self._claude, "codex": self._codex, "gemini": self._gemini}[self.client]
+        with self.path.open("a") as stream:
+            stream.writelines(json.dumps(record) + "\n" for record in write(text, role, summary))
+        self.number += 1
+
+    def _claude(self, text: str, role: str, summary: bool) -> Iterator[dict[str, Any]]:
+        uuid = "{:08}-0000-4000-8000-000000000000".format
+        parent = uuid(self.number - 1) if self.number else None
+        yield {"type": role, "uuid": uuid(self.number), "parentUuid": parent, "sessionId": SESSION,
+               "timestamp": self._time, "isCompactSummary": summary,
+               "message": {"role": role, "content": text}}  # fmt: skip
+
+    def _codex(self, text: str, role: str, summary: bool) -> Iterator[dict[str, Any]]:
+        if not self.number:
+            yield {"timestamp": self._time, "type": "session_meta", "payload": {"id": SESSION}}
+        kind = "input_text" if role == "user" else "output_text"
+        item = {"type": "message", "role": role, "content": [{"type": kind, "text": text}]}
+        payload = {"message": text, "replacement_history": []} if summary else item
+        yield {"timestamp": self._time, "type": "compacted" if summary else "response_item", "payload": payload}
+
+    def _gemini(self, text: str, role: str, summary: bool) -> Iterator[dict[str, Any]]:
+        if not self.number:
+            yield {"sessionId": SESSION, "projectHash": "h", "startTime": self._time}
+        kind = "user" if role == "user" else "gemini"
+        said = {"id": f"m{self.number}", "timestamp": self._time, "type": kind, "content": [{"text": text}]}
+        ok = {**said, "id": f"ok{self.number}", "type": "gemini", "content": "Got it."}
+        yield {"$set": {"messages": [said, ok]}} if summary else said
+
+    @property
+    def _time(self) -> str:
+        return f"2026-01-31T12:{self.number:02}:00Z"
+
+    def talk(self) -> None:
+        self.say("Never drop tables on staging. We use pytest -q tests/unit to check.")
+        self.say("Understood: I never drop tables on staging.", "assistant")
+        self.say("Fix the parser in src/parse.py.")
+        self.say("Done: I fixed src/parse.py.", "assistant")
+
+
+@pytest.fixture(params=["claude-code", "codex", "gemini"])
+def agent(request: pytest.FixtureRequest, memory: Slicebase) -> Agent:
+    return Agent(memory, request.param)
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
+    """The commands that were started in the background, none of which runs."""
+    commands: list[tuple[str, ...]] = []
+
+    def start(*arguments: str, folder: Path) -> int:
+        commands.append(arguments)
+        return os.getpid()
+
+    monkeypatch.setattr(processes, "start_alone", start)
+    monkeypatch.setattr(hook_events, "_MARGIN", 9.9)  # seconds: nothing is waited for
+    return commands
+
+
+# Compactions
+
+
+def compacted(agent: Agent) -> None:
+    """Has a conversation that is compacted before the session ends."""
+    agent.call(HookEvent.PROMPT, prompt="first")
+    agent.talk()
+    agent.call(HookEvent.BEFORE_COMPACTION, source="auto", wait=True)
+    agent.say("The user works on a parser.", summary=True)
+    agent.call(HookEvent.END)
+
+
+def test_after_a_compaction_the_narrative_and_what_was_lost_arrive_once(agent: Agent) -> None:
+    agent.memory.library.create("Rules", "Ours.", body="Deploy on Mondays only.")
+    compacted(agent)
+    after = agent.call(HookEvent.AFTER_COMPACTION) if CLIENTS[agent.client].tells_compactions else ""
+    shown = after + agent.call(HookEvent.PROMPT, prompt="drop the tables on staging", wait=True)
+    assert shown.count("Never drop tables on staging. We use") >= 1
+    assert shown.count("## Next actions") == 1, "the narrative"
+    assert shown.count("was compacted, for: drop the tables") == 1
+    assert shown.count("Deploy on Mondays only.") == 1, "the compaction took the files, too"
+    assert agent.call(HookEvent.PROMPT, prompt="go on", wait=True) == ""
+    agent.say("Is it done?")
+    agent.say("It is.", "assistant")
+    agent.call(HookEvent.BEFORE_COMPACTION, wait=True)
+    assert agent.call(HookEvent.PROMPT, prompt="go on", wait=True) == "", "nothing was compacted"
+    agent.say("A second summary.", summary=True)
+    agent.call(HookEvent.BEFORE_COMPACTION, wait=True)
+    assert not agent.memory.verify().findings
+
+
+def test_a_narrative_that_is_not_ready_comes_with_a_later_prompt(agent: Agent, started: list[tuple[str, ...]]) -> None:
+    agent.talk()
+    agent.call(HookEvent.PROMPT, prompt="first")
+    agent.call(HookEvent.BEFORE_COMPACTION)
+    agent.say("The user works on a parser.", summary=True)
+    first = agent.call(HookEvent.PROMPT, prompt="drop the tables on staging")
+    assert "was compacted, for: drop the tables" in first
+    assert "## Next actions" not in first
+    assert agent.call(HookEvent.PROMPT, prompt="go on") == ""
+    narrate_compacted(agent.memory, SESSION)
+    assert "## Next actions" in agent.call(HookEvent.PROMPT, prompt="go on")
+    assert agent.call(HookEvent.PROMPT, prompt="go on") == ""
+    assert [command[2:4] for command in started] == [("hook", "narrate")]
+
+
+def test_a_hook_waits_for_the_narrative_as_long_as_it_may(
+    memory: Slicebase, started: list[tuple[str, ...]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent = Agent(memory)
+    agent.talk()
+    agent.call(HookEvent.BEFORE_COMPACTION)
+    monkeypatch.setattr(hook_events, "_MARGIN", 0)
+    monkeypatch.setattr(time, "sleep", lambda _: narrate_compacted(memory, SESSION))
+    assert "## Next actions" in agent.call(HookEvent.AFTER_COMPACTION)
+
+
+def test_a_process_that_was_killed_is_replaced_once(
+    memory: Slicebase, started: list[tuple[str, ...]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent = Agent(memory)
+    agent.talk()
+    agent.call(HookEvent.BEFORE_COMPACTION)
+    agent.say("The user works on a parser.", summary=True)
+    monkeypatch.setattr(hook_events, "_is_running", lambda _: False)
+    for _ in range(3):
+        agent.call(HookEvent.PROMPT, prompt="go on")
+    assert len(started) == 2
+    assert memory.compacted_notes.get(SESSION) is None
+
+
+def test_a_compaction_that_was_not_told_before_is_reported_after_it(memory: Slicebase) -> None:
+    agent = Agent(memory)
+    agent.talk()
+    assert "## Next actions" in agent.call(HookEvent.AFTER_COMPACTION, wait=True)
+
+
+def test_a_client_that_only_may_compact_is_not_kept_waiting(memory: Slicebase, started: list[tuple[str, ...]]) -> None:
+    agent = Agent(memory, "gemini")
+    agent.talk()
+    assert agent.call(HookEvent.BEFORE_COMPACTION) == ""
+    assert not memory.workspace.database.exists(), "it reads and writes nothing"
+    for _ in range(2):
+        assert agent.call(HookEvent.PROMPT, prompt="go on") == ""
+    assert not started
+
+
+# The files of the project
+
+
+def test_what_people_wrote_comes_before_narratives_and_only_the_newest_of_each_run(memory: Slicebase) -> None:
+    own = memory.library.create("Rules", "Ours.", body="Deploy on Mondays only.")
+    for name in ("one", "two"):
+        agent = Agent(memory)
+        agent.path = memory.root / f"{name}.jsonl"
+        for _ in range(3):
+            agent.say(f"Say {name} {agent.number} " * 40)
+            memory.follow(agent.path)
+            memory.narrate_session(SESSION) if name == "one" else None
+    narratives = [entry for entry in memory.library.list_files() if entry.source]
+    assert len(narratives) == 3
+    pieces = memory.project_context(4000).pieces
+    assert [piece.ref for piece in pieces] == [f"file:{own.id}", f"file:{narratives[0].id}"]
+    assert memory.project_context(300).pieces[0].ref == f"file:{own.id}"
+
+
+@pytest.mark.parametrize("client", sorted(CLIENTS))
+def test_a_resumed_session_gets_only_what_its_context_lacks(memory: Slicebase, client: str) -> None:
+    rules = memory.library.create("Rules", "Ours.", body="Deploy on Mondays only.")
+    agent = Agent(memory, client)
+    assert "Deploy on Mondays only." in agent.call(HookEvent.START, source="startup")
+    again = agent.call(HookEvent.START, source="resume")
+    if not CLIENTS[client].keeps_context:
+        assert "Deploy on Mondays only." in again
+        return
+    assert again == ""
+    memory.library.create("Names", "Theirs.", body="Ann owns the parser.")
+    third = agent.call(HookEvent.START, source="resume")
+    assert "Ann owns the parser." in third
+    assert "Deploy on Mondays only." not in third
+    path = memory.workspace.library / f"{rules.id}.slice"
+    path.write_text(path.read_text().replace("on Mondays", "on Fridays"))
+    assert "Deploy on Fridays only." in agent.call(HookEvent.START, source="resume")
+    assert agent.call(HookEvent.START, source="resume") == ""
+    assert "Ann owns" in agent.call(HookEvent.START, source="clear")
+
+
+def test_each_client_has_a_budget_of_its_own(memory: Slicebase) -> None:
+    for number in range(6):
+        memory.library.create(f"Rules {number}", "Ours.", body="Deploy on Mondays only. " * 20)
+    memory.set("hooks.tokens", 600)
+    memory.set("hooks.codex.tokens", 200)
+    sizes = {
+        client: tokens(Agent(memory, client).call(HookEvent.START)) for client in ("claude-code", "codex", "gemini")
+    }
+    assert sizes["codex"] <= 200 < sizes["claude-code"] == sizes["gemini"] <= 600
+
+
+def test_a_context_is_shown_though_another_process_writes(memory: Slicebase, monkeypatch: pytest.MonkeyPatch) -> None:
+    memory.library.create("Rules", "Ours.", body="Deploy on Mondays only.")
+    monkeypatch.setattr(hook_events, "_BUSY", 1)
+    with Slicebase.open(memory.root) as other, other.truth.database.writing():
+        assert "Deploy on Mondays only." in Agent(memory).call(HookEvent.START)
+
+
+def test_a_note_that_an_older_version_left_is_understood(memory: Slicebase) -> None:
+    agent = Agent(memory)
+    agent.talk()
+    memory.follow(agent.path)
+    memory.compacted_notes.put(SESSION, Compacted(memory.narrate_session(SESSION).file_id))
+    assert "## Next actions" in agent.call(HookEvent.PROMPT, prompt="go on")
