@@ -257,3 +257,27 @@ def test_a_limit_of_the_machine_is_our_error_in_a_hook_too(
     monkeypatch.setattr(hooks, "_response", fails)
     done = tt("hook", "run", "SessionStart")
     assert (done.exit, done.out, f"[{code}]" in done.err) == (0, "", True)
+
+
+def test_a_failure_is_kept_without_secrets_until_the_hook_succeeds(project: Path, tt: Tt) -> None:
+    secret = "AKIA" + "Q7XBN2LMPR4ST6UV"
+    failed = call("SessionEnd", given(project, project / f"{secret}.jsonl", "s"), "--client", "codex")
+    assert (failed.exit, failed.out) == (0, "")
+    told = tt("--root", project, "doctor")
+    assert told.exit == 1
+    assert "hooks codex SessionEnd: the hook failed at" in told.out
+    assert "[no-input]" in told.out
+    assert secret.encode() not in (project / ".slicebase" / "hook-failures.json").read_bytes()
+    assert secret not in failed.err
+    (project / "rollout-1.jsonl").write_text('{"timestamp":1,"type":"session_meta","payload":{"id":"s"}}\n')
+    assert call("SessionEnd", given(project, project / "rollout-1.jsonl", "s"), "--client", "codex").err == ""
+    assert tt("--root", project, "doctor").exit == 0
+
+
+def test_output_that_nobody_reads_does_not_stop_the_agent(tt: Tt, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object) -> None:
+        raise BrokenPipeError(32, "Broken pipe")
+
+    monkeypatch.setattr(hooks, "_response", lambda *_: "text")
+    monkeypatch.setattr(hooks, "print_text", fails)
+    assert tt("hook", "run", "SessionStart").exit == 0

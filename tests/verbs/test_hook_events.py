@@ -187,6 +187,17 @@ def test_a_client_that_only_may_compact_is_not_kept_waiting(memory: Slicebase, s
     assert not started
 
 
+def test_a_context_that_began_after_the_compaction_gets_the_files_once(agent: Agent) -> None:
+    agent.memory.library.create("Rules", "Ours.", body="Deploy on Mondays only.")
+    agent.call(HookEvent.START, source="startup")
+    compacted(agent)
+    shown = agent.call(HookEvent.START, source="resume") + agent.call(HookEvent.PROMPT, prompt="go on", wait=True)
+    assert shown.count("Deploy on Mondays only.") == 1
+    assert shown.count("## Next actions") == 1
+    if CLIENTS[agent.client].keeps_context:
+        assert agent.call(HookEvent.START, source="resume") == "", "nor the narrative again"
+
+
 # The files of the project
 
 

@@ -31,6 +31,7 @@ class SessionContext(msgspec.Struct):
 
     files: dict[str, str] = {}
     summaries: int | None = None  # the compactions that were seen, by a client that does not tell of them
+    is_new: bool = False  # it has begun since the last prompt, and has all files
 
 
 _Note = TypeVar("_Note")

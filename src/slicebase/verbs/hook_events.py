@@ -13,6 +13,8 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from msgspec.structs import replace
+
 from slicebase.agents.clients import HookEvent, client_named
 from slicebase.agents.hook_calls import HookCall
 from slicebase.errors import SlicebaseError
@@ -97,7 +99,8 @@ def _session_start(work: HookWork) -> str | None:
     before = work.contexts.get(work.call.session)
     is_kept = work.call.source == "resume" and client_named(work.call.client).keeps_context
     known = before.files if before is not None and is_kept else {}
-    return _files(work, ShownFiles(known))
+    note = work.notes.get(work.call.session)  # its narrative comes with the next prompt
+    return _files(work, ShownFiles(known, but=note.narrative if note is not None else None))
 
 
 def _before_compaction(work: HookWork) -> None:
@@ -206,11 +209,11 @@ def _untold_compaction(work: HookWork) -> Compacted | None:
     before = _summaries(work) if known.summaries is None else known.summaries
     if work.call.transcript.exists():  # not before the first answer
         _import(work)
-    known.summaries = _summaries(work)
-    if known.summaries != before or not before:
+    now = _summaries(work)
+    if now != known.summaries or known.is_new:
         with suppress(OSError, SlicebaseError):
-            work.contexts.put(work.call.session, known)
-    return _begin_narrative(work, Compacted()) if known.summaries > before else None
+            work.contexts.put(work.call.session, replace(known, summaries=now, is_new=False))
+    return _begin_narrative(work, Compacted(files=known.is_new)) if now > before else None
 
 
 def _begin_narrative(work: HookWork, note: Compacted) -> Compacted:
@@ -239,6 +242,8 @@ def _narrative(work: HookWork, note: Compacted) -> str | None:
     if note.narrative is not None:
         text = _narrative_text(work, note.narrative)
         note.reported = True
+        kept = work.contexts.get(work.call.session)
+        _has_files(work, kept.files if kept else {}, {f"file:{note.narrative}"})
         return text
     is_over = note.worker is None or not _is_running(note.worker)
     if is_over and note.worker is not None and note.tries < _TRIES:
@@ -295,20 +300,30 @@ def _files_again(work: HookWork, note: Compacted) -> str | None:
     if note.files:
         return None
     note.files = True
-    return _files(work, ShownFiles(own_only=True, but=note.narrative))
+    kept = work.contexts.get(work.call.session)
+    told = {name: version for name, version in (kept.files if kept else {}).items() if name == note.narrative}
+    return _files(work, ShownFiles(told, own_only=True))
 
 
 def _files(work: HookWork, known: "ShownFiles") -> str | None:
     """Returns the files of the project, and notes which the session has in its context."""
-    from slicebase.verbs.newest import project_context, versions_in
+    from slicebase.verbs.newest import project_context
 
     built = project_context(work.parts, work.tokens, record=False, known=known)
     text = _shown(work, built)
+    is_new = work.call.event == HookEvent.START and not known.versions
+    _has_files(work, known.versions, {piece.ref for piece in built.pieces}, is_new=is_new)
+    return text
+
+
+def _has_files(work: HookWork, known: Mapping[str, str], shown: set[str], *, is_new: bool = False) -> None:
+    """Notes that a session's context has some files beside those that are known to be in it."""
+    from slicebase.verbs.newest import versions_of
+
     note = work.contexts.get(work.call.session) or SessionContext()
-    note.files = {**known.versions, **versions_in(work.parts, built)}
+    note.files, note.is_new = {**known, **versions_of(work.parts, shown)}, is_new
     with suppress(OSError, SlicebaseError):
         work.contexts.put(work.call.session, note)
-    return text
 
 
 def _shown(work: HookWork, built: "Context") -> str | None:

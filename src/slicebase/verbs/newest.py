@@ -5,7 +5,7 @@ each run: what a run knew earlier is in its newest narrative, or is no longer tr
 changed last comes first.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from itertools import islice
 from typing import Final, NamedTuple
 
@@ -42,10 +42,9 @@ def project_context(parts: Parts, tokens: int, *, record: bool = True, known: Sh
     return built(parts, lambda: _newest_context(parts, tokens, known), record=record)
 
 
-def versions_in(parts: Parts, context: Context) -> dict[str, str]:
-    """Returns the files that a context shows, each with its version."""
-    shown = {piece.ref for piece in context.pieces}
-    return {entry.id: _version(entry) for entry in parts.library.list_files() if entry.ref in shown}
+def versions_of(parts: Parts, references: Set[str]) -> dict[str, str]:
+    """Returns what identifies the content of files, by their ids."""
+    return {entry.id: _version(entry) for entry in parts.library.list_files() if entry.ref in references}
 
 
 def _version(entry: FileEntry) -> str:
