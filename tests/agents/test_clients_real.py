@@ -101,7 +101,8 @@ def test_the_result_of_our_server_reaches_the_model(told: Told) -> None:
 
 
 def test_what_a_compaction_lost_and_the_narrative_reach_the_model_with_the_next_prompt(told: Told) -> None:
-    request = told.prompts["compacted"][0].text
+    # Gemini has run the hook of the prompt already when it compacts.
+    request = told.prompts["resumed" if told.client == "gemini" else "compacted"][0].text
     assert request.count(LOST) == 1
     assert request.count(NARRATIVE) == 1
     assert "alpha_one" in request[request.index(LOST) :]
