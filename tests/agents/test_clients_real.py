@@ -105,7 +105,7 @@ def test_what_a_compaction_lost_and_the_narrative_reach_the_model_with_the_next_
     request = told.prompts["resumed" if told.client == "gemini" else "compacted"][0].text
     assert request.count(LOST) == 1
     assert request.count(NARRATIVE) == 1
-    assert "alpha_one" in request[request.index(LOST) :]
+    assert "Never drop tables on staging." in request[request.index(LOST) :]
 
 
 def test_a_resumed_session_gets_nothing_twice(told: Told) -> None:
