@@ -1,3 +1,4 @@
+import gc
 import os
 import shutil
 import tempfile
@@ -16,7 +17,7 @@ from tests.library.samples import library
 # The same examples each time, so few are enough here: `make fuzz` tries others with the profile "explore".
 settings.register_profile(
     "steady",
-    max_examples=25,
+    max_examples=15,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow],
@@ -41,6 +42,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Starts the slowest files first, so that no process is left alone with one at the end."""
     order = {name: number for number, name in enumerate(SLOWEST)}
     items.sort(key=lambda item: order.get(item.path.name, len(order)))
+
+
+def pytest_collection_finish() -> None:
+    """Takes the modules and tests, which stay until the end, out of what the garbage collector looks through."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,6 +18,7 @@ from tests.cli.conftest import Tt
 from tests.context.rendered import pieces_in
 from tests.context.transcripts import Transcript
 from tests.paths import PROJECT, SHARED
+from tests.warm import warm_programs
 
 COMPACTED = SHARED / "data" / "claude-code" / "compacted"
 EVENTS = CLIENTS["claude-code"].events
@@ -40,11 +40,11 @@ class Answer(NamedTuple):
 def call(event: str, given: object, *options: str, cwd: Path = PROJECT) -> Answer:
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("SLICEBASE", "CLAUDE"))}
     done = subprocess.run(
-        [sys.executable, "-m", "slicebase", "hook", "run", event, *options],
+        [warm_programs() / "tt", "hook", "run", event, *options],
         input=given if isinstance(given, bytes) else json.dumps(given).encode(),
         capture_output=True,
         cwd=cwd,
-        env={**environment, "PYTHONPATH": str(PROJECT / "src")},
+        env=environment,
         check=False,
     )
     return Answer(done.returncode, done.stdout.decode(), done.stderr.decode())

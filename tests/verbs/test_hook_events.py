@@ -221,12 +221,14 @@ def test_what_people_wrote_comes_before_narratives_and_only_the_newest_of_each_r
 def test_a_resumed_session_gets_only_what_its_context_lacks(memory: Slicebase, client: str) -> None:
     rules = memory.library.create("Rules", "Ours.", body="Deploy on Mondays only.")
     agent = Agent(memory, client)
-    assert "Deploy on Mondays only." in agent.call(HookEvent.START, source="startup")
-    again = agent.call(HookEvent.START, source="resume")
-    if not CLIENTS[client].keeps_context:
-        assert "Deploy on Mondays only." in again
+    if not CLIENTS[client].adds_at_start:
+        for source in ("startup", "resume"):
+            assert agent.call(HookEvent.START, source=source) == "", "the prompt would be lost with it"
+            assert "Deploy on Mondays only." in agent.call(HookEvent.PROMPT, prompt="go on")
+            assert agent.call(HookEvent.PROMPT, prompt="go on") == ""
         return
-    assert again == ""
+    assert "Deploy on Mondays only." in agent.call(HookEvent.START, source="startup")
+    assert agent.call(HookEvent.START, source="resume") == ""
     memory.library.create("Names", "Theirs.", body="Ann owns the parser.")
     third = agent.call(HookEvent.START, source="resume")
     assert "Ann owns the parser." in third
@@ -244,9 +246,9 @@ def test_each_client_has_a_budget_of_its_own(memory: Slicebase) -> None:
     memory.set("hooks.tokens", 600)
     memory.set("hooks.codex.tokens", 200)
     sizes = {
-        client: tokens(Agent(memory, client).call(HookEvent.START)) for client in ("claude-code", "codex", "gemini")
+        client: tokens(Agent(memory, client).call(HookEvent.START)) for client in ("claude-code", "codex", "opencode")
     }
-    assert sizes["codex"] <= 200 < sizes["claude-code"] == sizes["gemini"] <= 600
+    assert sizes["codex"] <= 200 < sizes["claude-code"] == sizes["opencode"] <= 600
 
 
 def test_a_context_is_shown_though_another_process_writes(memory: Slicebase, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -49,10 +49,11 @@ def holders(root: Path, text: str) -> list[str]:
     return [str(path.relative_to(root)) for path, data in raw(root) if any(window in data for window in windows)]
 
 
-@pytest.fixture
-def memory(tmp_path: Path) -> Iterator[Slicebase]:
+@pytest.fixture(scope="module")
+def spread(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A workspace in which a secret has spread: a title, a run, a snapshot, a narrative, quotes, contexts, indexes."""
-    with Slicebase.init(tmp_path) as opened:
+    folder = tmp_path_factory.mktemp("spread")
+    with Slicebase.init(folder) as opened:
         turns = [
             say("a", f"Please note: {SECRET}."),
             say("b", f"I noted that {SECRET}.", "a", role="assistant"),
@@ -72,6 +73,14 @@ def memory(tmp_path: Path) -> Iterator[Slicebase]:
         opened.runs.narrative("own")
         opened.context("Where does Ada Example live?")
         opened.context(f"Is it true that {SECRET}?")
+    return folder
+
+
+@pytest.fixture
+def memory(tmp_path: Path, spread: Path) -> Iterator[Slicebase]:
+    """A copy of the workspace in which a secret has spread."""
+    shutil.copytree(spread, tmp_path, dirs_exist_ok=True)
+    with Slicebase.open(tmp_path) as opened:
         yield opened
 
 

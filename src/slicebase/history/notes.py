@@ -31,7 +31,7 @@ class SessionContext(msgspec.Struct):
 
     files: dict[str, str] = {}
     summaries: int | None = None  # the compactions that were seen, by a client that does not tell of them
-    is_new: bool = False  # it has begun since the last prompt, and has all files
+    is_new: bool = False  # it has begun since the last prompt, which shows the files
 
 
 _Note = TypeVar("_Note")

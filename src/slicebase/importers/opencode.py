@@ -71,8 +71,6 @@ def _read(source: ImportSource, options: Options) -> Iterator[Batch]:
             builder.skip("unknown-record", line.where, lost=holds_text(value))
             return
         thread = Thread(builder, as_name(value["info"].get("id")), options.session or source.stem)
-        if source.is_growing:
-            value = {**value, GROWING: True}
         yield from _session(builder, thread, value, line)
 
     yield from read_sessions(builder, json_elements(source, _is_session), session)

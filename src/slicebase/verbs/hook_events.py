@@ -97,6 +97,9 @@ def _session_start(work: HookWork) -> str | None:
     from slicebase.verbs.newest import ShownFiles
 
     before = work.contexts.get(work.call.session)
+    if not client_named(work.call.client).adds_at_start and work.call.event == HookEvent.START:
+        work.contexts.put(work.call.session, replace(before or SessionContext(), is_new=True))
+        return None
     is_kept = work.call.source == "resume" and client_named(work.call.client).keeps_context
     known = before.files if before is not None and is_kept else {}
     note = work.notes.get(work.call.session)  # its narrative comes with the next prompt
@@ -129,6 +132,13 @@ def _after_compaction(work: HookWork) -> str | None:
 
 
 def _prompt(work: HookWork) -> str | None:
+    """Returns what a compaction has made necessary; for some clients, also what the start of the session could not."""
+    known = work.contexts.get(work.call.session) if not client_named(work.call.client).adds_at_start else None
+    start = _session_start(work) if known is not None and known.is_new else None
+    return _joined(start, _since_compaction(work, has_files=start is not None))
+
+
+def _since_compaction(work: HookWork, *, has_files: bool) -> str | None:
     note = work.notes.get(work.call.session) or _untold_compaction(work)
     if note is None:
         return None
@@ -138,7 +148,7 @@ def _prompt(work: HookWork) -> str | None:
             work.notes.drop(work.call.session)
             return None
     lost = None if note.lost else _lost(work)
-    note.lost, note.before = True, None
+    note.lost, note.before, note.files = True, None, note.files or has_files
     told = _narrative(work, note)
     files = _files_again(work, note)
     _keep(work, note)  # last: after an error, the next prompt tries again
@@ -210,10 +220,10 @@ def _untold_compaction(work: HookWork) -> Compacted | None:
     if work.call.transcript.exists():  # not before the first answer
         _import(work)
     now = _summaries(work)
-    if now != known.summaries or known.is_new:
+    if now != known.summaries:
         with suppress(OSError, SlicebaseError):
-            work.contexts.put(work.call.session, replace(known, summaries=now, is_new=False))
-    return _begin_narrative(work, Compacted(files=known.is_new)) if now > before else None
+            work.contexts.put(work.call.session, replace(known, summaries=now))
+    return _begin_narrative(work, Compacted()) if now > before else None
 
 
 def _begin_narrative(work: HookWork, note: Compacted) -> Compacted:
@@ -311,17 +321,16 @@ def _files(work: HookWork, known: "ShownFiles") -> str | None:
 
     built = project_context(work.parts, work.tokens, record=False, known=known)
     text = _shown(work, built)
-    is_new = work.call.event == HookEvent.START and not known.versions
-    _has_files(work, known.versions, {piece.ref for piece in built.pieces}, is_new=is_new)
+    _has_files(work, known.versions, {piece.ref for piece in built.pieces})
     return text
 
 
-def _has_files(work: HookWork, known: Mapping[str, str], shown: set[str], *, is_new: bool = False) -> None:
+def _has_files(work: HookWork, known: Mapping[str, str], shown: set[str]) -> None:
     """Notes that a session's context has some files beside those that are known to be in it."""
     from slicebase.verbs.newest import versions_of
 
     note = work.contexts.get(work.call.session) or SessionContext()
-    note.files, note.is_new = {**known, **versions_of(work.parts, shown)}, is_new
+    note.files, note.is_new = {**known, **versions_of(work.parts, shown)}, False
     with suppress(OSError, SlicebaseError):
         work.contexts.put(work.call.session, note)
 
