@@ -79,6 +79,7 @@ def narrate_compacted(parts: Parts, session: str) -> None:
 
     narrative = None
     try:
+        session = parts.stored_names.id("session", session)
         leaf = parts.truth.turns.session(session).facts.get("shown_last")
         narrative = narrate_session(Runs(parts), session, leaf).file_id
     finally:
