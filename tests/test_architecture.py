@@ -73,6 +73,13 @@ RESOLVING = {
     "library.payloads": "opens a file that was looked at before",
     "history.follow": "opens a transcript that was looked at before",
 }
+# What the verbs of every day import where it is needed: the beginnings of modules that they do not load at once.
+DOORS = {
+    "base history.show verbs.contexts verbs.graph verbs.imports verbs.newest verbs.runs verbs.search verbs.step": (
+        "context.lost"
+    ),
+    "verbs.hook_events verbs.imports verbs.search verbs.status": "files.yaml",
+}
 # Tests of a complete room, or of a promise that several of its modules keep.
 WHOLE = {
     "adapters": {"test_page"},
@@ -203,6 +210,27 @@ def test_no_module_imports_itself_through_others_not_even_lazily() -> None:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
         pytest.fail(" → ".join(error.args[1]))
+
+
+def loaded_with(name: str) -> set[str]:
+    """Returns the modules that are loaded when a module is imported, before anything of it is called."""
+    known = {f"slicebase.{name_of(path)}": path for path in modules()}
+    found, waiting = set[str](), [f"slicebase.{name}"]
+    while waiting:
+        module = waiting.pop()
+        if module in known and module not in found:
+            found.add(module)
+            waiting += imports(known[module], typing=False, lazy=False)
+    return {each.removeprefix("slicebase.") for each in found}
+
+
+@pytest.mark.parametrize(("verbs", "unneeded"), DOORS.items())
+def test_a_verb_loads_no_room_that_it_does_not_enter(verbs: str, unneeded: str) -> None:
+    """Every process loads what it imports again: the rules of `tt lost` took longer than an import."""
+    for name in verbs.split():
+        loaded = loaded_with(name)
+        assert name in loaded
+        assert not [each for each in loaded if each.startswith(unneeded)], name
 
 
 @each_module

@@ -43,13 +43,15 @@ def tree(path: Path) -> ast.Module:
     return ast.parse(path.read_text())
 
 
-def imports(path: Path, *, typing: bool = True) -> Iterator[str]:
-    """Yields the modules that a module imports anywhere; those for type checkers only where `typing`."""
+def imports(path: Path, *, typing: bool = True, lazy: bool = True) -> Iterator[str]:
+    """Yields the modules that a module imports; those for type checkers and in functions only where that is wanted."""
     waiting: list[ast.AST] = [tree(path)]
     while waiting:
         node = waiting.pop()
         if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING" and not typing:
             waiting += node.orelse
+            continue
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not lazy:
             continue
         waiting += ast.iter_child_nodes(node)
         if isinstance(node, ast.Import):

@@ -2,8 +2,9 @@
 
 import pytest
 
+from slicebase.context import manifest as module
 from slicebase.context.assemble import Candidate, assemble
-from slicebase.context.manifest import Budget, Manifest, PinnedPiece
+from slicebase.context.manifest import Budget, Manifest, PinnedPiece, manifest_bytes
 from slicebase.core.hashing import raw_digest
 from slicebase.errors import SlicebaseError
 from slicebase.truth.manifests import owner
@@ -96,3 +97,22 @@ def test_a_context_whose_turn_is_not_stored_here_cannot_be_recorded(truth: Truth
             with pytest.raises(SlicebaseError) as caught:
                 truth.manifests.keep(built, 0)
             assert caught.value.code == "no-turn"
+
+
+def test_a_context_of_many_turns_is_named_as_often_as_one_of_a_single_turn(
+    truth: Truth, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its id is made from all its pieces: to make it for each of them takes the square of the time."""
+    turns = [turn(f"t{number}") for number in range(5)]
+    store(truth, turns)
+    made: list[Manifest] = []
+    monkeypatch.setattr(module, "manifest_bytes", lambda given: (made.append(given), manifest_bytes(given))[1])
+    counts = []
+    for some in (turns[:1], turns):
+        offered = [Candidate(f"turn:{each.id}", "session:s", each.id, "l", "g", (0, ""), 1, {}) for each in some]
+        built = assemble("q", EARLY, Budget(1000), offered, terms=(), ranker="r/1", filters={})
+        assert len(built.manifest.pieces) == len(some)
+        made.clear()
+        truth.manifests.keep(built, 0)
+        counts.append(len(made))
+    assert counts[0] == counts[1] > 0

@@ -8,7 +8,6 @@ from typing import Any
 
 import msgspec
 
-from slicebase.context.outline import outline
 from slicebase.core.refs import parse
 from slicebase.core.times import known_time
 from slicebase.errors import SlicebaseError
@@ -45,6 +44,8 @@ def _turn(truth: Truth, name: str) -> dict[str, Any]:
 
 
 def _session(truth: Truth, name: str) -> dict[str, Any]:
+    from slicebase.context.outline import outline  # imported here for a fast start: it needs the rules of `tt lost`
+
     session = truth.turns.session(name)
     turns = [truth.with_content(stored.record) for stored in truth.turns.of_session(name)]
     return {

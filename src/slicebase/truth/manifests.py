@@ -68,8 +68,9 @@ class Manifests:
 
         Raises `no-turn` if a turn of the context is not stored here.
         """
+        name = built.id  # made from all pieces
         for piece in built.manifest.pieces:
-            if piece.corpus.startswith("session:") and self._stored(built.id, piece) is None:
+            if piece.corpus.startswith("session:") and self._stored(name, piece) is None:
                 hint = "record a context in the workspace that it was built in"
                 raise SlicebaseError("no-turn", f"the text of {piece.ref} is not stored here", hint=hint)
         self.record(built.manifest, to_text(now), texts_to_keep(built))

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from slicebase.context.match import ALL_WORDS, Attempt, Match, tries
 from slicebase.context.query import Query, read
@@ -25,10 +25,12 @@ from slicebase.verbs.found import TurnView
 from slicebase.verbs.names import completes
 from slicebase.verbs.narrow import narrowed
 from slicebase.verbs.parts import Parts
-from slicebase.verbs.sessions import SessionEntry, list_sessions
 from slicebase.verbs.turns import TurnReader, turn_hits
 from slicebase.workspace.surroundings import one_thread_at_a_time
 from slicebase.workspace.workspace import StrPath
+
+if TYPE_CHECKING:
+    from slicebase.verbs.sessions import SessionEntry
 
 
 def ranked_turns(
@@ -59,10 +61,12 @@ class Graph:
     def _truth(self) -> Truth:
         return self._parts.truth
 
-    def sessions(self, query: str = "", limit: int | None = None) -> list[SessionEntry]:
+    def sessions(self, query: str = "", limit: int | None = None) -> "list[SessionEntry]":
         """Returns the sessions that have a turn that a query finds, the newest first; without a query, all."""
         if limit is not None:
             refuse_out_of_range("limit", limit, 1)
+        from slicebase.verbs.sessions import list_sessions  # imported here for a fast start: a context lists none
+
         return list_sessions(self._parts, query, limit)
 
     def turns(self, session: str, query: str = "") -> list[TurnView]:

@@ -6,16 +6,13 @@ from contextlib import suppress
 from pathlib import Path
 
 from slicebase.errors import SlicebaseError, Where
-from slicebase.files.check.version import read_back
 from slicebase.history.account import Account
 from slicebase.history.annotate import Annotator
 from slicebase.history.imports import ImportProgress, import_inputs
 from slicebase.history.inputs import inputs
-from slicebase.history.show import export_session
 from slicebase.history.unchanged import SeenInputs
 from slicebase.importers.values import Options
 from slicebase.index.upkeep import update_turn_index
-from slicebase.library.exported import remember_export
 from slicebase.truth.chains import unlogged
 from slicebase.verbs.parts import Parts
 from slicebase.workspace.atomic import own_temporary, write_bytes
@@ -72,6 +69,10 @@ def index_new_turns(parts: Parts) -> None:
 
 def export(parts: Parts, session: str, to: Path) -> Path:
     """Writes a session as a conversation slice file, whose import gives the same ids and branches."""
+    from slicebase.files.check.version import read_back  # imported here for a fast start: imports read no slice files
+    from slicebase.history.show import export_session
+    from slicebase.library.exported import remember_export
+
     file = export_session(parts.truth, session, parts.surroundings.new_id())
     if os.path.lexists(to):
         raise SlicebaseError("file-exists", f"{to} exists already", hint="choose another name", where=Where(str(to)))
