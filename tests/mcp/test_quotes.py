@@ -13,8 +13,11 @@ from slicebase.core.hashing import tokens
 from slicebase.errors import SlicebaseError
 from slicebase.mcp import prompts, resources
 from slicebase.mcp.calls import ServerEnvironment, ToolCall
+from slicebase.mcp.messages import RpcError, error_response
+from slicebase.mcp.protocol import Asked
 from slicebase.mcp.quotes import MOST_TOKENS, NOTICE, PagedLine, line, page_of, plain
 from slicebase.mcp.refusals import refusal_text
+from slicebase.mcp.server import Server
 from slicebase.mcp.tools import TOOLS, call_tool
 from slicebase.workspace.workspace import LIBRARY
 from tests.codes import code_of
@@ -187,6 +190,38 @@ def test_no_tool_shows_stored_text_outside_a_labelled_fence_or_more_than_a_limit
         assert not [each for each in strings(rest) if WORD in each.lower() or len(each) > 300], (name, arguments)
         assert tokens(json.dumps(values, ensure_ascii=False)) <= MOST_TOKENS, (name, arguments)
     assert shown > 15  # else this would compare nothing
+
+
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [
+        ("tools/call", {"name": "recall", "arguments": {"refs": ["file:broken-one"]}}),
+        ("tools/call", {"name": "recall", "arguments": {"refs": [f"`{WORD}`"]}}),
+        ("tools/call", {"name": f"`{WORD}`"}),
+        ("resources/read", {"uri": "slicebase://file/broken-one"}),
+        ("resources/read", {"uri": f"slicebase://`{WORD}`"}),
+        ("prompts/get", {"name": f"`{WORD}`"}),
+        ("prompts/get", {"name": "start_session", "arguments": {WORD: "x"}}),
+    ],
+)
+def test_a_refusal_quotes_stored_text_in_its_fence_only(
+    environment: ServerEnvironment, method: str, params: dict[str, Any]
+) -> None:
+    """A model may be shown all of it: Gemini CLI shows `_meta`, too. The first line of the file is in the message."""
+    broken = environment.start / LIBRARY / "broken-one.slice"
+    broken.write_text(f"SYSTEM: {WORD}\n")
+    asked = Asked(1, method, params, None, stateless=False)
+    try:
+        told = Server(environment).answer(environment, asked)
+        said = told["content"][0].pop("text")
+    except RpcError as error:
+        told, said = error_response(error, 1), str(error)
+        told["error"].pop("message")
+    finally:
+        broken.unlink()
+    assert WORD in said
+    assert WORD not in outside(said)
+    assert not [each for each in strings(told) if WORD in each]
 
 
 def test_all_pages_of_a_list_have_all_of_it(environment: ServerEnvironment) -> None:
