@@ -1,6 +1,7 @@
 """Stored text is data wherever a client may show it: whatever it says, it stays in its fence, and within its size."""
 
 import json
+import re
 from collections.abc import Iterator
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -190,6 +191,19 @@ def test_no_tool_shows_stored_text_outside_a_labelled_fence_or_more_than_a_limit
         assert not [each for each in strings(rest) if WORD in each.lower() or len(each) > 300], (name, arguments)
         assert tokens(json.dumps(values, ensure_ascii=False)) <= MOST_TOKENS, (name, arguments)
     assert shown > 15  # else this would compare nothing
+
+
+def test_a_recalled_text_that_grows_in_json_has_more_pages(environment: ServerEnvironment) -> None:
+    said = "\x01\x1b" * 9000 + '"\\' * 9000
+    with environment.open() as base:
+        made = base.library.create("Signs", "Of a terminal.", body=said)
+    seen, page = "", 1
+    while page:
+        found = call_tool(environment, None, TOOLS["recall"], {"refs": [made.id], "page": page}).structured
+        assert tokens(json.dumps(found, ensure_ascii=False)) < 4200
+        seen += "".join(re.findall(r'[\x01\x1b"\\]+', found["text"]))
+        page = found.get("next")
+    assert seen == said
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ Some clients pass on the text of a result to the model, others its values. So st
 also one of the values; the other values are references, figures, times and words of our own.
 """
 
+import json
 import re
 from collections.abc import Sequence
 from typing import Annotated, Final, NamedTuple
@@ -89,6 +90,11 @@ class PagedLine(NamedTuple):
     def size(self) -> int:
         """The tokens of the entry, as it is sent."""
         return sum(tokens(msgspec.json.encode(part).decode()) for part in self)
+
+
+def sent_tokens(text: str) -> int:
+    """Returns how many tokens a text costs in JSON, which some clients show a model: control characters grow there."""
+    return tokens(json.dumps(text, ensure_ascii=False))
 
 
 def page_of(entries: Sequence[PagedLine], page: int, limit: int) -> tuple[Sequence[PagedLine], int | None]:
