@@ -2,9 +2,11 @@
 
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from http.client import HTTPConnection
-from socket import create_connection
+from socket import create_connection, socket
 from threading import Event, Thread
+from time import sleep
 from typing import Any, NamedTuple
 
 import anyio
@@ -153,6 +155,7 @@ def test_each_client_that_shakes_hands_signs_with_a_session_of_its_own(
         ({"method": "GET"}, 405),
         ({"method": "PUT"}, 501),
         ({"Mcp_Session_Id": "nothing"}, 404),
+        ({"Transfer-Encoding ": "chunked"}, 400),
     ],
 )
 def test_a_request_is_let_in_only_with_the_token_from_this_machine_and_in_the_right_form(
@@ -231,6 +234,33 @@ def test_a_connection_too_many_is_refused(server: HttpServer) -> None:
     for _ in range(taken):
         server._free.release()
     assert send(server, request("initialize", HELLO)).status == 200
+
+
+@pytest.mark.parametrize("authorization", ["", f"Authorization: Bearer {TOKEN}\r\n"])
+def test_a_connection_that_does_not_show_the_token_in_time_is_closed(
+    server: HttpServer, monkeypatch: pytest.MonkeyPatch, authorization: str
+) -> None:
+    """Also if it goes on to say something: 64 such connections would keep out everybody else."""
+    monkeypatch.setattr(http, "_ADMISSION", 0.2)
+    lines = f"POST {PATH} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n{authorization}"
+    with create_connection(server.server_address, timeout=60) as connection:  # type: ignore[arg-type]
+        connection.sendall(f"{lines}Content-Length: 2\r\n".encode() + (b"\r\n" if authorization else b""))
+        for _ in range(4):
+            sleep(0.1)
+            with suppress(OSError):
+                connection.sendall(b"" if authorization else b"X")
+        if authorization:
+            connection.sendall(b"{}")
+            assert connection.recv(1000).startswith(b"HTTP/1.1 400 ")
+        else:
+            assert is_closed(connection)
+
+
+def is_closed(connection: socket) -> bool:
+    try:
+        return connection.recv(1) == b""
+    except ConnectionError:
+        return True
 
 
 @pytest.mark.parametrize("stays", [True, False])
