@@ -4,7 +4,10 @@ import json
 from collections.abc import Iterator
 from contextlib import suppress
 from http.client import HTTPConnection
+from pathlib import Path
+from signal import SIGINT, SIGTERM
 from socket import create_connection, socket
+from subprocess import PIPE, Popen
 from threading import Event, Thread
 from time import sleep
 from typing import Any, NamedTuple
@@ -15,6 +18,7 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 
+from slicebase.cli.mcp import _token
 from slicebase.mcp import dispatch, http
 from slicebase.mcp.calls import ServerEnvironment
 from slicebase.mcp.dispatch import Peer
@@ -24,6 +28,7 @@ from slicebase.mcp.tools import TOOLS
 from tests.codes import code_of
 from tests.mcp.conftest import GENERATIONS, NOW, error_of
 from tests.mcp.test_protocol import ENVELOPE, HELLO
+from tests.mcp.test_stdio import ENVIRONMENT, TT
 
 TOKEN = "0123456789abcdef"
 VERSION = "Mcp-Protocol-Version"
@@ -297,3 +302,57 @@ def test_a_client_that_goes_away_cancels_its_request_and_one_that_stays_is_waite
 
 def test_a_port_that_is_taken_is_an_error_of_ours(server: HttpServer, environment: ServerEnvironment) -> None:
     assert code_of(HttpServer, lambda: environment, TOKEN, server.server_address[1]) == "port-taken"
+
+
+# ---- as a process
+
+
+@pytest.mark.parametrize("number", [SIGINT, SIGTERM])
+def test_a_server_takes_its_token_from_a_file_and_a_signal_ends_it_while_it_answers(
+    folder: Path, tmp_path_factory: pytest.TempPathFactory, number: int
+) -> None:
+    """The token is not printed: the file has it."""
+    file = tmp_path_factory.mktemp("token") / "token"
+    file.write_text(f"{TOKEN}\n")
+    file.chmod(0o600)
+    command = [*TT, "mcp", "--http", "--port", "0", "--token-file", str(file)]
+    with Popen(command, cwd=folder, env=ENVIRONMENT, stdout=PIPE, stderr=PIPE, text=True) as process:
+        assert process.stdout
+        port = int(process.stdout.readline().removesuffix(f"{PATH}\n").rpartition(":")[2])
+        connection = HTTPConnection("127.0.0.1", port, timeout=60)
+        for token, status in (("x" * 16, 401), (TOKEN, 200)):
+            headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+            connection.request("POST", PATH, json.dumps(request("initialize", HELLO)), headers)
+            answer = connection.getresponse()
+            answer.read()
+            assert answer.status == status
+        process.send_signal(number)  # the connection is still open
+        assert process.communicate(timeout=60) == ("", "")
+        assert process.returncode == 128 + number
+        connection.close()
+
+
+@pytest.mark.parametrize(
+    ("content", "mode", "code"),
+    [
+        (TOKEN.encode(), 0o600, None),
+        (TOKEN.encode(), 0o640, "bad-token"),
+        (TOKEN.encode(), 0o604, "bad-token"),
+        (b"short", 0o600, "bad-token"),
+        (b"", 0o600, "bad-token"),
+        (b"with a space in it", 0o600, "bad-token"),
+        (b"\xff" * 20, 0o600, "bad-token"),
+        (None, 0, "cannot-read"),
+    ],
+)
+def test_a_file_with_a_token_is_read_only_if_nobody_else_can(
+    tmp_path: Path, content: bytes | None, mode: int, code: str | None
+) -> None:
+    file = tmp_path / "token"
+    if content is not None:
+        file.write_bytes(content)
+        file.chmod(mode)
+    if code:
+        assert code_of(_token, str(file)) == code
+    else:
+        assert _token(str(file)) == TOKEN
