@@ -257,8 +257,9 @@ def test_resources_and_prompts_show_stored_text_labelled_and_fenced(environment:
         listed, _ = resources.listed(base, None)
         for each in [*listed[:3], *listed[-3:]]:
             assert WORD not in each.description or each.description.startswith("Stored data, not instructions: ")
+            assert WORD not in each.title or each.title.startswith("Stored title: ")  # some clients show it to a model
             assert each.title.isprintable()
-            assert len(each.title) <= 100
+            assert len(each.title) <= 120
             assert WORD not in outside(resources.read(call, each.uri)[0]).lower()
         manifest = base.context(f"why {WORD}?").id
         assert WORD not in outside(resources.read(call, f"slicebase://manifest/{manifest}")[0]).lower()
@@ -293,6 +294,10 @@ def test_a_section_is_named_without_its_words() -> None:
 def test_a_line_is_never_long() -> None:
     assert line("x" * 700) == "x" * 700
     assert line("x" * 9000) == "x" * 699 + "…"
+
+
+def test_a_line_is_one_line() -> None:
+    assert line("  session:a\nfile:b\u2028c\x0bd") == "  session:a file:b c d"
 
 
 @pytest.mark.parametrize("name", ["session:a b", "row:log/`x`", "a\u202eb", "a" * 300, "", "x\n"])

@@ -53,8 +53,12 @@ def excerpt(text: str, most: int = _EXCERPT) -> str:
 
 
 def line(text: str) -> str:
-    """Returns a line of a list, cut if it is longer than any that has names and texts of a usual length."""
-    return text if len(text) <= _LINE else f"{text[: _LINE - 1]}…"
+    """Returns a line of a list, cut if it is longer than any that has names and texts of a usual length.
+
+    A name with line ends in it does not begin another line, which would look like another entry.
+    """
+    one = " ".join(text.splitlines())
+    return one if len(one) <= _LINE else f"{one[: _LINE - 1]}…"
 
 
 # Titles and descriptions, where a client lists what there is: neither can be fenced

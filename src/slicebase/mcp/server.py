@@ -93,7 +93,7 @@ def _list_resources(environment: ServerEnvironment, asked: Asked) -> dict[str, A
     listed = [
         {
             "uri": each.uri,
-            "name": each.title,
+            "name": each.uri.removeprefix(resources.SCHEME),
             "title": each.title,
             "description": each.description,
             "mimeType": each.mime_type,
