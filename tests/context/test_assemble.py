@@ -216,8 +216,8 @@ def test_only_the_passage_of_a_candidate_is_shown() -> None:
     assert (piece.text, piece.span, piece.whole) == ("two", Span(start=4, end=7), False)
 
 
-# An accent, a flag, a family, a hand with a colour, a heart with a variation, a line end of two, and then Hindi, the flag
-# of Wales, Thai, Korean in letters, and Japanese of half width.
+# An accent, a flag, a family, a hand with a colour, a heart with a variation, a line end of two; then Hindi, the
+# flag of Wales, Thai, Korean in letters, and Japanese of half width.
 CHARACTERS = ["e\u0301\u0323", "\U0001f1ef\U0001f1f5", "\U0001f468\u200d\U0001f469\u200d\U0001f467",
               "\U0001f44b\U0001f3fd", "\u2764\ufe0f", "\r\n", "x", "\u0928\u093f",
               "\U0001f3f4\U000e0067\U000e0062\U000e0077\U000e006c\U000e0073\U000e007f", "\u0e17\u0e33",

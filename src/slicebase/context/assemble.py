@@ -192,7 +192,7 @@ class Context(NamedTuple):
 
     @property
     def undated(self) -> int:
-        """How many turns were left out because they have no date; only a context as of a given time does so."""
+        """How many turns and parts of files were left out without a date; only in a context as of a given time."""
         return int(self.manifest.filters.get("undated", 0))
 
     def __str__(self) -> str:

@@ -123,8 +123,8 @@ def _is_inside(text: str, at: int) -> bool:
 
 _FLAG_LETTERS: Final = "".join(map(chr, range(0x1F1E6, 0x1F200)))
 _MOST_FLAG_LETTERS: Final = 4_096  # in a row
-# Letters that belong to the one before: joiners, Thai and Lao vowels, Japanese marks of half width, the second and third
-# parts of a Korean syllable, colours of skin, and the tags of a flag such as that of Wales.
+# Letters that belong to the one before: joiners, Thai and Lao vowels, Japanese marks of half width, the second and
+# third parts of a Korean syllable, colours of skin, and the tags of a flag such as that of Wales.
 _CONTINUING: Final = (
     "[\u200c\u200d\u0e33\u0eb3\uff9e\uff9f\u1160-\u11ff\ud7b0-\ud7fb\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f]"
 )
