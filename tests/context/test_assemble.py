@@ -239,6 +239,12 @@ def test_a_long_row_of_flags_is_cut_between_two() -> None:
     assert {end % 2 for limit in range(2, 99) for end in excerpt(text, None, limit)} == {0}
 
 
+@pytest.mark.parametrize("budget", [481, 1001, 1002, 1003])
+def test_a_budget_that_is_no_multiple_of_the_largest_share_is_filled_too(budget: int) -> None:
+    (piece,) = built(candidate("a", LONG * 9), budget=budget).pieces
+    assert budget // 4 - 40 < piece.tokens <= budget // 4
+
+
 @pytest.mark.parametrize("budget", [100, 120, 150, 180])
 def test_a_small_budget_has_an_excerpt_of_the_best_candidate(budget: int) -> None:
     found = built(candidate("a", LONG), candidate("b"), budget=budget)
