@@ -27,7 +27,8 @@ test-packages: $(READY)
 
 test-clients: $(READY)
 	$(BIN)/python -m tests.agents.clients.packages
-	$(BIN)/pytest -m clients tests/agents
+	$(BIN)/python -m tests.mcp.npm_packages
+	$(BIN)/pytest -m clients tests/agents tests/mcp/test_http_clients.py
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -1,4 +1,4 @@
-"""The hooks on a transcript of 10 MB, each in its own process: the first call, and a call with few new records.
+"""The hooks, each in its own process: those of every client beside an empty process, and on a transcript of 10 MB.
 
 It shows the elapsed time and the processor time, which does not change on a busy machine.
 """
@@ -6,12 +6,15 @@ It shows the elapsed time and the processor time, which does not change on a bus
 import json
 import os
 import resource
+import sqlite3
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
+from slicebase.agents.clients import CLIENTS, HookEvent
 from slicebase.base import Slicebase
 
 SIZE = 10_000_000
@@ -44,18 +47,19 @@ def records(first: int) -> "list[bytes]":
     return lines
 
 
-def call(event: str, folder: Path, transcript: Path, source: str = "") -> tuple[float, float]:
-    """Returns the elapsed time and the processor time of a call, in seconds."""
-    given = {"session_id": SESSION, "transcript_path": str(transcript), "cwd": str(folder), "source": source}
+def timed(arguments: "list[str]", given: bytes = b"", folder: Path | None = None) -> tuple[float, float]:
+    """Returns the elapsed time and the processor time of a process of Python, in seconds."""
     start, busy = perf_counter(), spent()
-    subprocess.run(
-        [sys.executable, "-m", "slicebase", "hook", "run", event],
-        input=json.dumps(given).encode(),
-        capture_output=True,
-        check=True,
-        env={**os.environ, "CLAUDE_PROJECT_DIR": str(folder)},
-    )
+    environment = {**os.environ, "CLAUDE_PROJECT_DIR": str(folder), "GEMINI_PROJECT_DIR": str(folder)}
+    subprocess.run([sys.executable, *arguments], input=given, capture_output=True, check=True, env=environment)
     return perf_counter() - start, spent() - busy
+
+
+def call(event: str, folder: Path, transcript: Path, client: str = "claude-code") -> tuple[float, float]:
+    """Returns the times of a call of a hook."""
+    given = {"session_id": SESSION, "transcript_path": str(transcript), "cwd": str(folder), "prompt": "What is left?"}
+    command = ["-m", "slicebase", "hook", "run", event, "--client", client]
+    return timed(command, json.dumps(given).encode(), folder)
 
 
 def spent() -> float:
@@ -68,7 +72,73 @@ def show(what: str, times: list[tuple[float, float]]) -> None:
     print(f"  {what:37} {clock * 1000:7.0f} ms, {processor * 1000:6.0f} ms of the processor")
 
 
+# A short conversation in the form of each client
+
+
+def codex_lines() -> "list[dict[str, Any]]":
+    head = {"type": "session_meta", "payload": {"id": SESSION, "cwd": "/repo", "timestamp": "2026-01-01T00:00:00Z"}}
+    said = []
+    for number, role in enumerate(("user", "assistant") * 10):
+        content = [{"type": "input_text" if role == "user" else "output_text", "text": f"{number}: {' '.join(WORDS)}"}]
+        said.append({"type": "response_item", "payload": {"type": "message", "role": role, "content": content}})
+    return [{"timestamp": f"2026-01-01T00:00:{number:02}Z", **line} for number, line in enumerate([head, *said])]
+
+
+def gemini_lines() -> "list[dict[str, Any]]":
+    times = {"startTime": "2026-01-01T00:00:00Z", "lastUpdated": "2026-01-01T00:01:00Z"}
+    said = [
+        {"id": f"m{number}", "type": role, "timestamp": f"2026-01-01T00:00:{number:02}Z", "content": " ".join(WORDS)}
+        for number, role in enumerate(("user", "gemini") * 10)
+    ]
+    return [{"sessionId": SESSION, "projectHash": "p", **times, "kind": "main"}, *said]
+
+
+def opencode_database(path: Path) -> None:
+    with sqlite3.connect(path) as database:
+        database.executescript(
+            "CREATE TABLE session (id, title, directory, version, parent_id, time_created, time_updated);"
+            "CREATE TABLE message (id, session_id, time_created, time_updated, data);"
+            "CREATE TABLE part (id, message_id, session_id, time_updated, data);"
+        )
+        database.execute("INSERT INTO session VALUES (?, 't', '/repo', '1', NULL, 1, 1)", (SESSION,))
+        for number, role in enumerate(("user", "assistant") * 10):
+            times = {"created": number, "completed": number}
+            message = json.dumps({"role": role, "time": times, "modelID": "m"})
+            part = json.dumps({"type": "text", "text": f"{number}: {' '.join(WORDS)}"})
+            database.execute("INSERT INTO message VALUES (?, ?, ?, 1, ?)", (f"m{number:02}", SESSION, number, message))
+            database.execute("INSERT INTO part VALUES (?, ?, ?, 1, ?)", (f"p{number}", f"m{number:02}", SESSION, part))
+    database.close()
+
+
+def short_transcripts(folder: Path) -> "dict[str, Path]":
+    """Writes the conversation in every form. Returns the files by client."""
+    written = {"codex": codex_lines(), "gemini": gemini_lines()}
+    paths = {client: folder / f"{client}.jsonl" for client in CLIENTS}
+    for client, lines in written.items():
+        paths[client].write_text("".join(json.dumps(line) + "\n" for line in lines))
+    paths["claude-code"].write_bytes(b"".join(records(0)))
+    paths["opencode"] = folder / "opencode.db"
+    opencode_database(paths["opencode"])
+    return paths
+
+
+def run_clients() -> None:
+    print("hooks of each client in a short session, beside processes that do nothing")
+    show("python -c pass", [timed(["-c", "pass"]) for _ in range(TIMES)])
+    show("tt --version", [timed(["-m", "slicebase", "--version"]) for _ in range(TIMES)])
+    for client, about in CLIENTS.items():
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            with Slicebase.init(folder) as base:
+                base.library.create(title="Queue", summary="How it is held.", body="The queue holds a lock.")
+            transcript = short_transcripts(folder)[client]
+            for event, neutral in about.events.items():
+                count = 1 if neutral == HookEvent.BEFORE_COMPACTION else TIMES  # its background work would be measured
+                show(f"{client}: {event}", [call(event, folder, transcript, client) for _ in range(count)])
+
+
 def run() -> None:
+    run_clients()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         Slicebase.init(folder).close()

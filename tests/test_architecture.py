@@ -87,7 +87,7 @@ WHOLE = {
     "files": {"test_format_page", "test_specification"},
     "graph": {"test_golden"},
     "importers": {"test_damage", "test_real_data"},
-    "mcp": {"test_descriptions", "test_stdio"},
+    "mcp": {"test_descriptions"},
     "runs": {"test_specification"},
     ".": {
         "test_agents_document", "test_api", "test_architecture", "test_bad_arguments", "test_bench", "test_documents",

@@ -54,7 +54,7 @@ def test_a_path_or_module_that_a_page_names_exists(page: Path) -> None:
     paths = re.findall(r"`((?:src|tests|bench|docs|tools|examples)/[\w./-]*\w/?)`", text)
     examples = re.compile(r"ROOM|MODULE|chatlog")  # stand for names
     missing = [path for path in paths if not (PROJECT / path).exists() and not examples.search(path)]
-    files = {"slicebase.db", "slicebase.mdc", "slicebase.toml"}
+    files = {"slicebase.db", "slicebase.js", "slicebase.mdc", "slicebase.toml"}
     modules = set(re.findall(r"\bslicebase(?:\.[a-z][a-z_0-9]*)+\b", text)) - files
     for name in modules:
         place = PROJECT / "src" / name.replace(".", "/")

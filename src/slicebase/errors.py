@@ -116,7 +116,10 @@ CODES: Mapping[str, ErrorKind] = {
         Exit.USAGE, "the arguments of a tool, a prompt or a verb do not match its schema or its types"
     ),
     "no-tool": ErrorKind(Exit.NOT_FOUND, "no tool of the MCP server has this name"),
-    "no-sdk": ErrorKind(Exit.REFUSED, "the MCP SDK is not installed"),
+    "port-taken": ErrorKind(Exit.CONFLICT, "the port of the MCP server cannot be listened on"),
+    "bad-token": ErrorKind(
+        Exit.REFUSED, "the token of the MCP server is too short, or others may read the file that has it"
+    ),
     # workspaces and databases
     "no-workspace": ErrorKind(Exit.NOT_FOUND, "there is no workspace in this folder or in a folder above it"),
     "no-database": ErrorKind(Exit.NOT_FOUND, "the workspace has no database yet"),

@@ -2,5 +2,5 @@
 
 from importlib.util import find_spec
 
-PACKAGES = ("agents", "anthropic")
+PACKAGES = ("agents", "anthropic", "langgraph")
 collect_ignore_glob = [] if all(map(find_spec, PACKAGES)) else ["test_*.py"]

@@ -49,7 +49,7 @@ class WithPlugin(ClaudeCode):
         self.write("mcp.json", {"mcpServers": {}})
 
     def plugin(self, *arguments: str) -> str:
-        command = [client_program(self.client), "plugin", *arguments]
+        command = [str(client_program(self.client)), "plugin", *arguments]
         done = subprocess.run(command, env=self.environment, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout

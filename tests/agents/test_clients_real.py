@@ -15,7 +15,7 @@ from slicebase.agents.clients import CLIENTS
 from slicebase.base import Slicebase
 from tests.agents.clients.drivers import CLIENT_DRIVERS, conversation
 from tests.agents.clients.model import ModelRequest, ScriptedModel
-from tests.agents.clients.packages import client_program
+from tests.agents.clients.packages import client_program, wanted_clients
 from tests.agents.clients.protocols import Reply, ToolCall
 
 TOOLS = Path(sys.executable).parent  # with our program `tt`
@@ -43,7 +43,7 @@ def tt(workspace: Path, *arguments: str) -> str:
     return done.stdout
 
 
-@pytest.fixture(scope="module", params=[pytest.param(name, marks=pytest.mark.clients) for name in CLIENT_DRIVERS])
+@pytest.fixture(scope="module", params=[pytest.param(name, marks=pytest.mark.clients) for name in wanted_clients()])
 def told(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Told:
     client = request.param
     assert client_program(client).exists(), "`make test-clients` installs the clients"
@@ -92,7 +92,8 @@ def test_the_context_of_a_start_reaches_the_model_once(told: Told) -> None:
     first = told.prompts["first"][0].text
     assert first.count(KNOWN) == 1
     assert "An event lives 600 s." in first
-    assert all(request.text.count(KNOWN) <= 1 for requests in told.prompts.values() for request in requests)
+    most = 2 if told.client == "opencode" else 1  # it can have the first one still after a compaction
+    assert all(request.text.count(KNOWN) <= most for requests in told.prompts.values() for request in requests)
 
 
 def test_the_result_of_our_server_reaches_the_model(told: Told) -> None:
@@ -101,10 +102,11 @@ def test_the_result_of_our_server_reaches_the_model(told: Told) -> None:
 
 
 def test_what_a_compaction_lost_and_the_narrative_reach_the_model_with_the_next_prompt(told: Told) -> None:
-    request = told.prompts["compacted"][0].text
+    # Gemini has run the hook of the prompt already when it compacts.
+    request = told.prompts["resumed" if told.client == "gemini" else "compacted"][0].text
     assert request.count(LOST) == 1
     assert request.count(NARRATIVE) == 1
-    assert "alpha_one" in request[request.index(LOST) :]
+    assert "Never drop tables on staging." in request[request.index(LOST) :]
 
 
 def test_a_resumed_session_gets_nothing_twice(told: Told) -> None:

@@ -1,9 +1,11 @@
 """Assembly: what fits into a budget, which part of a long text is shown, and in which order pieces are read."""
 
+import re
 from functools import partial
+from itertools import accumulate
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slicebase.context.assemble import Candidate, Context, Unread, assemble, excerpt, forms_of
@@ -60,6 +62,8 @@ def test_of_equal_places_the_first_is_shown() -> None:
         (Word("db", "db"), "the name is main_db_url"),
         (Word("koln", "koln"), "she lives in Köln"),
         (Word("wide", "wide"), "the letters are ＷＩＤＥ"),
+        (Word("mueller", "mueller"), "she is called Müller"),
+        (Word("1500", "1500"), "it costs 1,500 euros"),
     ],
 )
 def test_an_excerpt_has_the_words_that_the_index_finds(asked: Word, there: str) -> None:
@@ -179,7 +183,7 @@ def test_a_context_is_within_its_budget(texts: list[tuple[str, str]], budget: in
 
 def test_a_piece_that_fills_the_budget_exactly_is_in_it() -> None:
     long = candidate("a", "x" * 200)
-    fitting = [budget for budget in range(64, 200) if built(long, budget=budget).pieces]
+    fitting = [budget for budget in range(64, 200) if any(each.whole for each in built(long, budget=budget).pieces)]
     assert fitting == list(range(fitting[0], 200))
     assert fitting[0] == tokens(built(long).text)
 
@@ -210,3 +214,25 @@ def test_a_part_of_a_text_says_above_it_where_it_is() -> None:
 def test_only_the_passage_of_a_candidate_is_shown() -> None:
     (piece,) = built(candidate("a", "one two three", passage=Span(start=4, end=7))).pieces
     assert (piece.text, piece.span, piece.whole) == ("two", Span(start=4, end=7), False)
+
+
+# An accent, a flag, a family, a hand with a colour, a heart with a variation, and a line end of two.
+CHARACTERS = ["e\u0301\u0323", "\U0001f1ef\U0001f1f5", "\U0001f468\u200d\U0001f469\u200d\U0001f467",
+              "\U0001f44b\U0001f3fd", "\u2764\ufe0f", "\r\n", "x", "\u0928\u093f"]  # fmt: skip
+
+
+@settings(max_examples=40)
+@given(st.lists(st.sampled_from(CHARACTERS), min_size=30, max_size=60), st.integers(5, 40), st.sampled_from(CHARACTERS))
+def test_no_excerpt_begins_or_ends_inside_what_is_seen_as_one_character(
+    characters: list[str], limit: int, asked: str
+) -> None:
+    ends = {0, *accumulate(map(len, characters))}
+    start, end = excerpt("".join(characters), re.compile(re.escape(asked)), limit)
+    assert {start, end} <= ends
+
+
+@pytest.mark.parametrize("budget", [100, 120, 150, 180])
+def test_a_small_budget_has_an_excerpt_of_the_best_candidate(budget: int) -> None:
+    found = built(candidate("a", LONG), candidate("b"), budget=budget)
+    assert found.pieces[0].ref == "turn:a"
+    assert found.tokens <= budget

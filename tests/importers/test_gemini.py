@@ -134,3 +134,21 @@ def test_another_greeting_after_a_resume_is_no_compaction() -> None:
     lines = [HEAD, message("a"), message("b", "gemini"), {"$set": {"messages": [message("other greeting")]}}]
     taken = take(("session.jsonl", jsonl(lines)))
     assert not [turn for turn in taken.turns if turn.role == "system"]
+
+
+def test_what_the_client_and_its_hooks_put_into_a_message_of_the_user_is_hidden() -> None:
+    """As Gemini CLI 0.61 writes it: the session's context is a message, that of hooks is around the prompt."""
+    said = [
+        {"text": "<hook_context># Files\n</hook_context>\n\nWhat is left?"},
+        {"text": "<hook_context>b</hook_context>"},
+    ]
+    messages = [message("m1", content=[{"text": "<session_context>\nToday"}]), message("m2", content=said)]
+    taken = take(("session.json", json.dumps({**HEAD, "messages": messages}).encode()))
+    assert [[(part.text, part.hidden) for part in turn.parts] for turn in taken.turns] == [
+        [("<session_context>\nToday", True)],
+        [
+            ("<hook_context># Files\n</hook_context>", True),
+            ("What is left?", False),
+            ("<hook_context>b</hook_context>", True),
+        ],
+    ]

@@ -1,13 +1,16 @@
 """What references lead to, as a model should see it (ruling 7)."""
 
+import json
 from pathlib import Path
 
 import pytest
 
+from slicebase.base import Slicebase
 from slicebase.core.hashing import digest
 from slicebase.graph.turn import Part, Session, Turn
 from slicebase.truth.truth import open_truth
 from slicebase.workspace.surroundings import Surroundings
+from slicebase.workspace.workspace import LIBRARY
 from tests.codes import code_of
 from tests.conversations import purge_text
 from tests.library.scratch import NOON, ScratchLibrary
@@ -52,6 +55,16 @@ def test_a_row_that_is_named_is_shown_whether_it_holds_or_not(scratch: ScratchLi
     scratch.remember(log, "GraphQL", supersedes=[old])
     assert "· superseded ·" in seen(scratch, f"row:{log}/{old}")
     assert code_of(seen, scratch, f"row:{log}/01NO") == "no-row"
+
+
+def test_an_id_that_is_as_long_as_a_page_does_not_hide_the_log(tmp_path: Path) -> None:
+    with Slicebase.init(tmp_path) as base:
+        base.library.create("Log", "Rows.", type="jsonl", id="log")
+        path = tmp_path / LIBRARY / "log.slice"
+        path.write_text(path.read_text() + json.dumps({"_meta": {"id": "y" * 3000}, "text": "Said."}) + "\n")
+        piece = base.library.recall("log", tokens=200).excerpts[-1].piece
+        assert piece.text == "Said."
+        assert base.library.recall(piece.ref).excerpts[0].piece == piece
 
 
 def test_rows_in_joined_files_are_one_log(scratch: ScratchLibrary) -> None:

@@ -1,5 +1,7 @@
+import asyncio
 import shutil
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -8,16 +10,50 @@ import anyio
 import pytest
 from mcp import Client
 from mcp.shared.exceptions import MCPError
+from mcp.shared.message import SessionMessage
 from mcp_types import CallToolResult, Implementation, TextContent
+from mcp_types.jsonrpc import jsonrpc_message_adapter
 
 from slicebase.base import Slicebase
 from slicebase.mcp.calls import ServerEnvironment
-from slicebase.mcp.server import build
+from slicebase.mcp.dispatch import CALL_SECONDS, Dispatcher, Peer, Sent
+from slicebase.mcp.messages import read_message
+from slicebase.mcp.server import ERROR_KEY
 
 _Value = TypeVar("_Value")
 
 GENERATIONS = ("legacy", "2026-07-28")
 NOW = 1_780_000_000_000
+
+
+@asynccontextmanager
+async def connected(environment: ServerEnvironment, seconds: float = CALL_SECONDS) -> AsyncIterator[tuple[Any, Any]]:
+    """A transport for the client of the SDK: lines to and from a server in this process."""
+    loop = asyncio.get_running_loop()
+    to_client, client_reads = anyio.create_memory_object_stream[SessionMessage](1000)
+    client_writes, from_client = anyio.create_memory_object_stream[SessionMessage](1000)
+    dispatcher, peer = Dispatcher(lambda: environment, seconds), Peer()
+
+    def send(sent: Sent) -> None:
+        if sent.line:
+            message = SessionMessage(jsonrpc_message_adapter.validate_json(sent.line, by_name=False))
+            loop.call_soon_threadsafe(to_client.send_nowait, message)
+
+    async def pass_on() -> None:
+        async for item in from_client:
+            line = item.message.model_dump_json(by_alias=True, exclude_none=True).encode()
+            message = read_message(line)
+            assert message
+            dispatcher.take(peer, message, send)
+
+    async with anyio.create_task_group() as group, to_client, client_reads, client_writes, from_client:
+        group.start_soon(pass_on)
+        try:
+            yield client_reads, client_writes
+        finally:
+            dispatcher.stop(peer)
+            dispatcher.finish()
+            group.cancel_scope.cancel()
 
 
 class Agent(NamedTuple):
@@ -30,7 +66,7 @@ class Agent(NamedTuple):
     def ask(self, question: Callable[[Client], Awaitable[_Value]]) -> _Value:
         async def asked() -> _Value:
             info = Implementation(name=self.name, version="3")
-            async with Client(build(self.environment), mode=self.generation, client_info=info) as client:
+            async with Client(connected(self.environment), mode=self.generation, client_info=info) as client:
                 return await question(client)
 
         return anyio.run(asked)
@@ -44,7 +80,7 @@ class Agent(NamedTuple):
 
     def result(self, tool: str, **arguments: Any) -> Any:
         found = self.call(tool, **arguments)
-        assert not found.is_error, found.structured_content
+        assert not found.is_error, text_of(found)
         return found.structured_content
 
     def protocol_error(self, question: Callable[[Client], Awaitable[object]]) -> Any:
@@ -60,10 +96,17 @@ class Agent(NamedTuple):
     def refusal(self, tool: str, **arguments: Any) -> str:
         """Returns the code of the error that a call returns."""
         found = self.call(tool, **arguments)
-        assert found.is_error
-        assert set(found.structured_content) == {"code", "message", "hint", "where"}
-        assert found.structured_content["code"] in text_of(found)
-        return str(found.structured_content["code"])
+        return str(error_of(found)["code"])
+
+
+def error_of(result: CallToolResult) -> Any:
+    """Returns the error that a tool has returned. Its text says everything: there is no structured content."""
+    assert result.is_error
+    assert result.structured_content is None
+    error = (result.meta or {})[ERROR_KEY]
+    assert set(error) == {"code", "message", "hint", "where"}
+    assert all(error[key] in text_of(result) for key in ("code", "message", "hint"))
+    return error
 
 
 def text_of(result: CallToolResult) -> str:

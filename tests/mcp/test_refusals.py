@@ -25,10 +25,10 @@ def unmarked(text: str) -> list[str]:
 
 
 def hints() -> Iterator[str]:
-    """Yields every text in the sources outside the command line that names a command."""
+    """Yields every text that names a command, outside the command line and what is written for agents that have it."""
     for path in sorted((PROJECT / "src" / "slicebase").rglob("*.py")):
         text = path.read_text()
-        if path.parent.name != "cli" and path.name != "refusals.py" and "`tt " in text:
+        if path.parent.name not in ("cli", "agents") and path.name != "refusals.py" and "`tt " in text:
             yield from _texts(ast.parse(text))
 
 

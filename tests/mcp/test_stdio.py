@@ -19,10 +19,10 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import Implementation
 
 from slicebase.base import Slicebase
-from slicebase.cli.main import run
 from slicebase.files.body.rows import read_rows
+from slicebase.mcp.messages import LONGEST_MESSAGE
 from slicebase.mcp.tools import TOOLS
-from tests.mcp.conftest import GENERATIONS
+from tests.mcp.conftest import GENERATIONS, error_of
 from tests.paths import PROJECT
 
 SOURCE = str(PROJECT / "src")
@@ -45,7 +45,7 @@ def test_a_client_talks_to_a_process(folder: Path, generation: str) -> None:
             assert [tool.name for tool in (await client.list_tools()).tools] == list(TOOLS)
             made = await client.call_tool("create", {"title": "T", "summary": "S"})
             refused = await client.call_tool("recall", {"refs": ["file:nowhere"]})
-            return client.protocol_version, made.structured_content["id"], refused.structured_content["code"]
+            return client.protocol_version, made.structured_content["id"], error_of(refused)["code"]
 
     version, made, code = anyio.run(talk)
     assert (version == generation) == (generation != "legacy")
@@ -141,18 +141,6 @@ async def _kill(pid: Path) -> None:
     os.kill(int(pid.read_text()), signal.SIGKILL)
 
 
-def test_without_the_sdk_the_error_says_how_to_install_it(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.delitem(sys.modules, "slicebase.mcp.server", raising=False)
-    monkeypatch.setitem(sys.modules, "mcp_types", None)
-    assert run(["mcp"]) == 3
-    printed = capsys.readouterr()
-    assert "no-sdk" in printed.err
-    assert "slicebase[mcp]" in printed.err
-    assert not printed.out
-
-
 def test_the_servers_main_thread_loads_the_yaml_library() -> None:
     """Its allocator must not be loaded by a thread that ends (the comment in mcp/server.py says why)."""
     code = "import sys, slicebase.mcp.server; print('yaml_rs' in sys.modules)"
@@ -160,3 +148,53 @@ def test_the_servers_main_thread_loads_the_yaml_library() -> None:
         [sys.executable, "-c", code], env={"PYTHONPATH": SOURCE}, capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "True"
+
+
+def asked(number: int, method: str, params: Any = None) -> bytes:
+    return json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params or {}}).encode()
+
+
+def test_what_cannot_be_read_gets_an_error_and_everything_else_its_answer_until_stdin_ends(tmp_path: Path) -> None:
+    """The last line has no end, and nobody waits for answers before stdin is closed."""
+    lines = [
+        asked(1, "initialize", HELLO),
+        b"",
+        b"\xff\x00\xfe",
+        b'{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"search","arguments":{"query":"\\ud800"}}}',
+        b'{"jsonrpc":"2.0","id":3,"method":"' + b"x" * (LONGEST_MESSAGE + 5_000_000) + b'"}',
+        b"[" + asked(4, "ping") + b"]",
+        asked(5, "nope"),
+        asked(6, "tools/call", {"name": "search", "arguments": {"query": "x"}}),
+        asked(7, "ping"),
+    ]
+    done = subprocess.run(
+        [*TT, "mcp"],
+        cwd=tmp_path,
+        env=ENVIRONMENT,
+        input=b"\n".join(lines),
+        capture_output=True,
+        check=True,
+        timeout=60,
+    )
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    codes = {answer["id"]: answer["error"]["code"] for answer in answers if "error" in answer and answer["id"]}
+    assert codes == {2: -32700, 3: -32600, 5: -32601}
+    assert [answer["error"]["code"] for answer in answers if not answer["id"]] == [-32700, -32600]
+    assert {answer["id"] for answer in answers if "result" in answer} == {1, 6, 7}  # 6: there is no workspace
+    assert done.stderr == b""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_server_with_nothing_on_stderr(tmp_path: Path, number: int) -> None:
+    with subprocess.Popen(
+        [*TT, "mcp"], cwd=tmp_path, env=ENVIRONMENT,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    ) as process:  # fmt: skip
+        assert process.stdin
+        assert process.stdout
+        process.stdin.write(asked(1, "initialize", HELLO) + b"\n")
+        process.stdin.flush()
+        assert b'"result"' in process.stdout.readline()
+        process.send_signal(number)
+        assert process.communicate(timeout=60) == (b"", b"")
+        assert process.returncode == 128 + number

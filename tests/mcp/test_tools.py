@@ -417,8 +417,12 @@ def test_search_context_and_lost_find_what_the_commands_find(
         more = ["--as-of", as_of] if as_of else []
         told = command("context", "how are discount codes compared?", "--tokens", "900", *more)
         found = one_agent.result("context", question="how are discount codes compared?", tokens=900, as_of=as_of)
-        assert [each["ref"] for each in found["pieces"]] == [each["ref"] for each in told["pieces"]]
-        assert told["text"] in found["text"] or not as_of  # without it, both say what time it is
+        refs, others = ([each["ref"] for each in result["pieces"]] for result in (found, told))
+        assert refs[:3] == others[:3]
+        assert (
+            refs == others or not as_of
+        )  # without it, ages in labels are those of two clocks, and take more or less room
+        assert told["text"] in found["text"] or not as_of
         told = command("lost", "--tokens", "900", *more)
         assert told["text"] in one_agent.result("lost", tokens=900, as_of=as_of)["text"] or not as_of
     (loss,) = command("lost", "--limit", "200")["compactions"]

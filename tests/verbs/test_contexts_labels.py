@@ -79,6 +79,12 @@ def test_the_newest_files_have_only_their_own_references(memory: Slicebase) -> N
     check(built.text, built.manifest)
 
 
+def test_a_label_does_not_say_the_title_that_its_heading_says(memory: Slicebase) -> None:
+    for built in (memory.project_context(20_000), memory.context("where is the heron?", tokens=20_000)):
+        titles = [(piece.group.partition(" · file:")[0], piece.label) for piece in built.manifest.pieces]
+        assert [label for title, label in titles if title and label.startswith(f"{title} · ")] == []
+
+
 def test_recalled_pieces_have_only_their_own_references(memory: Slicebase) -> None:
     for entry in memory.library.list_files():
         page = memory.library.recall(f"file:{entry.id}")

@@ -194,8 +194,8 @@ def test_a_context_that_began_after_the_compaction_gets_the_files_once(agent: Ag
     shown = agent.call(HookEvent.START, source="resume") + agent.call(HookEvent.PROMPT, prompt="go on", wait=True)
     assert shown.count("Deploy on Mondays only.") == 1
     assert shown.count("## Next actions") == 1
-    if CLIENTS[agent.client].keeps_context:
-        assert agent.call(HookEvent.START, source="resume") == "", "nor the narrative again"
+    assert agent.call(HookEvent.START, source="resume") == "", "nor the narrative again"
+    assert agent.call(HookEvent.PROMPT, prompt="go on", wait=True) == ""
 
 
 # The files of the project
@@ -221,23 +221,23 @@ def test_what_people_wrote_comes_before_narratives_and_only_the_newest_of_each_r
 def test_a_resumed_session_gets_only_what_its_context_lacks(memory: Slicebase, client: str) -> None:
     rules = memory.library.create("Rules", "Ours.", body="Deploy on Mondays only.")
     agent = Agent(memory, client)
-    if not CLIENTS[client].adds_at_start:
-        for source in ("startup", "resume"):
-            assert agent.call(HookEvent.START, source=source) == "", "the prompt would be lost with it"
-            assert "Deploy on Mondays only." in agent.call(HookEvent.PROMPT, prompt="go on")
-            assert agent.call(HookEvent.PROMPT, prompt="go on") == ""
-        return
-    assert "Deploy on Mondays only." in agent.call(HookEvent.START, source="startup")
-    assert agent.call(HookEvent.START, source="resume") == ""
+
+    def start(source: str) -> str:
+        text = agent.call(HookEvent.START, source=source)
+        assert not text or CLIENTS[client].adds_at_start, "the prompt would be lost with it"
+        return text + agent.call(HookEvent.PROMPT, prompt="go on")
+
+    assert "Deploy on Mondays only." in start("startup")
+    assert start("resume") == ""
     memory.library.create("Names", "Theirs.", body="Ann owns the parser.")
-    third = agent.call(HookEvent.START, source="resume")
+    third = start("resume")
     assert "Ann owns the parser." in third
     assert "Deploy on Mondays only." not in third
     path = memory.workspace.library / f"{rules.id}.slice"
     path.write_text(path.read_text().replace("on Mondays", "on Fridays"))
-    assert "Deploy on Fridays only." in agent.call(HookEvent.START, source="resume")
-    assert agent.call(HookEvent.START, source="resume") == ""
-    assert "Ann owns" in agent.call(HookEvent.START, source="clear")
+    assert "Deploy on Fridays only." in start("resume")
+    assert start("resume") == ""
+    assert "Ann owns" in start("clear")
 
 
 def test_each_client_has_a_budget_of_its_own(memory: Slicebase) -> None:

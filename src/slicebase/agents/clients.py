@@ -52,7 +52,6 @@ class Client(NamedTuple):
     comments: bool = False  # it reads settings that have comments
     plugin: bool = False  # the file of settings is a program that calls us, and ours alone
     trust: str = ""  # what the user has to do before the client calls
-    keeps_context: bool = True  # what a hook has added is still in the context of a session that is resumed
     adds_at_start: bool = True  # what a session's start adds does no harm; else the first prompt adds it
     tells_compactions: bool = True  # the event before a compaction means that there is one
 
@@ -100,7 +99,6 @@ CLIENTS: Final[Mapping[str, Client]] = {
         project_variable="GEMINI_PROJECT_DIR",
         second=1000,
         comments=True,
-        keeps_context=False,
         adds_at_start=False,  # it would stand before the prompt, and a resumed session loses prompts that begin so
         tells_compactions=False,  # it asks before every request to the model
         trust="Gemini CLI reads the settings of a project only when you trust its folder: start gemini here, or enter "

@@ -4,8 +4,9 @@
 here and nowhere else: what follows a call (`verbs/hook_events.py`) knows events, not clients.
 """
 
+import re
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from slicebase.agents.clients import CLAUDE_CODE, HookEvent, client_named
 from slicebase.errors import SlicebaseError
@@ -38,8 +39,17 @@ def hook_call(name: str, given: Any, client: str = CLAUDE_CODE) -> HookCall:
         session=given["session_id"],
         transcript=Path(path).expanduser() if isinstance(path, str) and path else None,
         source=source,
-        prompt=prompt if isinstance(prompt, str) and prompt.strip() else None,
+        prompt=_without_added(prompt) or None if isinstance(prompt, str) else None,
     )
+
+
+# Gemini CLI gives the hook of a prompt what the hook of the session's start has added.
+_ADDED: Final = re.compile(r"\s*<hook_context>.*?</hook_context>", re.DOTALL)
+
+
+def _without_added(prompt: str) -> str:
+    """Returns the prompt as the user wrote it."""
+    return _ADDED.sub("", prompt, count=1).strip() if _ADDED.match(prompt) else prompt.strip()
 
 
 def hook_output(name: str, text: str, client: str = CLAUDE_CODE) -> dict[str, Any]:

@@ -1,43 +1,123 @@
-"""`tt mcp`: serves the verbs to an agent over stdin and stdout."""
+"""`tt mcp`: serves the verbs to an agent over stdin and stdout, or to several over HTTP."""
 
 import os
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from slicebase.cli.options import named_root, redact_option, redacts
-from slicebase.errors import SlicebaseError
+from slicebase.cli.output import print_text
+from slicebase.errors import SlicebaseError, Where
+
+if TYPE_CHECKING:
+    from slicebase.mcp.calls import ServerEnvironment
 
 
 @click.command()
 @click.option("--root", metavar="FOLDER", help="Use the workspace in this folder instead of the nearest one above.")
 @click.option("--read-only", is_flag=True, help="Offer no tools that write, and record no contexts.")
+@click.option(
+    "--timeout", metavar="SECONDS", type=click.FloatRange(0, min_open=True), default=300, show_default=True,
+    help="End a call that takes longer.",
+)  # fmt: skip
+@click.option("--http", is_flag=True, help="Serve several agents over HTTP on this machine instead.")
+@click.option(
+    "--port", metavar="N", type=click.IntRange(0, 65535), default=7357, show_default=True,
+    help="With --http: listen on this port; 0 for any that is free.",
+)  # fmt: skip
+@click.option(
+    "--token-file", metavar="FILE",
+    help="With --http: read the token from this file, which only you may read, instead of SLICEBASE_MCP_TOKEN.",
+)  # fmt: skip
 @redact_option
 @click.pass_context
-def mcp(ctx: click.Context, root: str | None, read_only: bool) -> None:
+def mcp(
+    ctx: click.Context,
+    root: str | None,
+    read_only: bool,
+    timeout: float,
+    http: bool,
+    port: int,
+    token_file: str | None,
+) -> int:
     """Serve this workspace to an agent over stdin and stdout, with the Model Context Protocol.
 
     A client starts the server; docs/mcp.md shows how to register it. Nothing is opened before the first call. Writes
     are signed with the name of the client and a session: SLICEBASE_SESSION, that of the agent where its environment
     tells, or a new one for each server.
+
+    With --http, the server listens on 127.0.0.1 until it is stopped. Every request carries a token: that of
+    SLICEBASE_MCP_TOKEN or --token-file, or a new one, which is printed.
     """
-    try:
-        from slicebase.mcp.server import serve
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in _SDK:
-            raise
-        raise SlicebaseError(
-            "no-sdk", "the MCP SDK is not installed", hint="install it with `pip install 'slicebase[mcp]'`"
-        ) from None
-    from slicebase.core.ids import ULID_RANDOM_BYTES, ulid
+    start, folder, redact = Path.cwd(), Path(root) if root else named_root(ctx), redacts(ctx)
+
+    def environment() -> "ServerEnvironment":
+        return _environment(start, folder, read_only=read_only, redact=redact)
+
+    if not http:
+        from slicebase.mcp.stdio import serve
+
+        return serve(environment, timeout)
+    import secrets
+
+    from slicebase.mcp.http import HttpServer, serve_http
+
+    given = _token(token_file)
+    token = given or secrets.token_urlsafe(32)
+    server = HttpServer(environment, token, port, timeout)
+    print_text(server.address)
+    if not given:
+        print_text(f"Authorization: Bearer {token}")
+    return serve_http(server)
+
+
+_SHORTEST = 16  # characters of a token
+
+
+def _token(file: str | None) -> str | None:
+    """Returns the token that a file or the environment has; None if neither has one."""
+    if file:
+        from slicebase.workspace.boundary import cannot_read
+
+        path = Path(file)
+        try:
+            if path.stat().st_mode & 0o077:
+                raise SlicebaseError(
+                    "bad-token", "others may read the file", hint=f"chmod 600 {file}", where=Where(file)
+                )
+            token = path.read_text().strip()
+        except (OSError, UnicodeDecodeError) as error:
+            raise cannot_read(error, path) if isinstance(error, OSError) else _bad_token() from None
+    else:
+        token = os.environ.get("SLICEBASE_MCP_TOKEN", "").strip()
+        if not token:
+            return None
+    if len(token) < _SHORTEST or not (token.isascii() and token.isprintable()) or " " in token:
+        raise _bad_token()
+    return token
+
+
+def _bad_token() -> SlicebaseError:
+    hint = f"use at least {_SHORTEST} letters and digits: `openssl rand -hex 32` prints some"
+    return SlicebaseError(
+        "bad-token", "the token is too short, or has other characters than a header may have", hint=hint
+    )
+
+
+def _environment(start: Path, root: Path | None, *, read_only: bool, redact: bool) -> "ServerEnvironment":
+    """Returns what the server works with. The first answer does not wait for what this loads."""
+    from slicebase.cli.failures import as_our_error
     from slicebase.mcp.calls import ServerEnvironment
+
+    return ServerEnvironment(start, root, _session(), read_only, redact=redact, as_ours=as_our_error)
+
+
+def _session() -> str:
+    """Returns the session that writes are signed with."""
+    from slicebase.core.ids import ULID_RANDOM_BYTES, ulid
     from slicebase.workspace.writer import session_of
 
     new = ulid(time.time_ns() // 1_000_000, os.urandom(ULID_RANDOM_BYTES))
-    session = os.environ.get("SLICEBASE_SESSION") or session_of(os.environ) or f"mcp-{new}"
-    folder = Path(root) if root else named_root(ctx)
-    serve(ServerEnvironment(Path.cwd(), folder, session, read_only, redact=redacts(ctx)))
-
-
-_SDK = frozenset({"anyio", "mcp", "mcp_types"})
+    return os.environ.get("SLICEBASE_SESSION") or session_of(os.environ) or f"mcp-{new}"

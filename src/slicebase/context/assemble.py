@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from math import inf
 from typing import Any, Final, NamedTuple
 
+from slicebase.context.forms import respelled
 from slicebase.context.manifest import (
     Budget,
     LeftOut,
@@ -20,7 +21,7 @@ from slicebase.context.manifest import (
     usually_shown,
 )
 from slicebase.context.render import RENDERER, Sheet, heading, one_line, render
-from slicebase.context.words import Word, folded, simplified, without_unspaced
+from slicebase.context.words import Word, character_start, folded, next_character, simplified, without_unspaced
 from slicebase.core.hashing import BYTES_PER_TOKEN, TOKENIZER, digest, tokens
 from slicebase.graph.policy import SlicePolicyV1
 from slicebase.runs.records import Span
@@ -67,6 +68,9 @@ def excerpt(text: str, asked: re.Pattern[str] | None, limit: int) -> tuple[int, 
 def _densest_start(text: str, asked: re.Pattern[str], width: int) -> int:
     as_indexed = text if text.isascii() else folded(simplified(text))
     hits = [(match.start(), match[0].casefold()[:_ALIKE]) for match in asked.finditer(as_indexed)]
+    there = {position for position, _ in hits}
+    other = ((at, match) for at, _, form in respelled(text) if at not in there and (match := asked.match(form)))
+    hits = sorted(hits + [(at, match[0].casefold()[:_ALIKE]) for at, match in other])
     most, middle, first = 0, 0, 0
     inside: Counter[str] = Counter()
     for position, word in hits:
@@ -91,7 +95,8 @@ def _tidy(text: str, start: int, end: int) -> tuple[int, int]:
         start = next((at + len(mark) for mark in _BREAKS if (at := text.find(mark, start, start + near)) >= 0), start)
     if end < len(text):
         end = next((at for mark in _BREAKS if (at := text.rfind(mark, end - near, end)) > start), end)
-    return start, end
+    start = next_character(text, start)
+    return start, max(start, character_start(text, end))
 
 
 # Assembly
@@ -99,6 +104,7 @@ def _tidy(text: str, start: int, end: int) -> tuple[int, int]:
 # A piece has at most this many tokens, or this share of a large budget: many short excerpts answer more questions than
 # few long ones. Where everything has room in a context, pieces may be longer, up to a quarter of the budget.
 _LEAST_TOKENS: Final = 120
+_SHORTEST_EXCERPT: Final = 20
 _USUAL_SHARE: Final = 32
 _LARGEST_SHARE: Final = 4
 # When so many candidates in a row do not fit, the budget is full: the texts of the others are not read.
@@ -307,6 +313,14 @@ class _Filling:
     def _fits(self, candidate: Candidate) -> bool:
         largest = max(_LEAST_TOKENS, self._budget.tokens // _LARGEST_SHARE)
         longest = self._budget.tokens if candidate.is_whole else largest if candidate.passage else self._longest
+        while not self._offered(candidate, longest):
+            # Of the best candidate, a small budget has room for a shorter excerpt.
+            if self.chosen or candidate.is_whole or longest < _SHORTEST_EXCERPT:
+                return False
+            longest //= 2
+        return True
+
+    def _offered(self, candidate: Candidate, longest: int) -> bool:
         piece, text = self._cut(candidate, longest)
         room = self._budget.tokens * BYTES_PER_TOKEN
         if not self._sheet.offer(piece.group, piece.name, piece.label, text, candidate.order, room):

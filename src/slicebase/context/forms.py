@@ -58,9 +58,14 @@ def formed(text: str, heads: Collection[str] = ("",)) -> Iterator[tuple[int, int
 
     Forms in ASCII that have none of the letters `heads`, in lower case, may be missing.
     """
+    yield from humps_at(text, heads)
+    yield from respelled(text)
+
+
+def respelled(text: str) -> Iterator[tuple[int, int, str]]:
+    """Yields the places of numbers in groups, and of words that are also spelled otherwise, with their other forms."""
     for match in _number(_MARKS).finditer(text):
         yield match.start(), match.end(), joined(match[0])
-    yield from humps_at(text, heads)
     for match in () if text.isascii() else _foreign().finditer(text):
         for form in other_forms(match[0], 1):
             yield match.start(), match.end(), form

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from slicebase.context.render import piece_block
+from slicebase.context.words import character_start
 from slicebase.core.hashing import BYTES_PER_TOKEN, tokens
 from slicebase.errors import SlicebaseError
 
@@ -121,4 +122,7 @@ def _longest(piece: RecalledPiece, start: int, room: int) -> int:
 def _tidy(text: str, start: int, end: int) -> int:
     """Returns the end of the last break in the second half of a part; its own end if there is none."""
     half = start + (end - start) // 2
-    return next((at + len(mark) for mark in _BREAKS if (at := text.rfind(mark, half, end)) > start), end)
+    whole = character_start(text, end)
+    return next(
+        (at + len(mark) for mark in _BREAKS if (at := text.rfind(mark, half, end)) > start), max(start + 1, whole)
+    )

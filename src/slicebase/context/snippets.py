@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from slicebase.context.forms import formed
 from slicebase.context.match import Match, TermPattern
 from slicebase.context.query import Term
-from slicebase.context.words import ASKING, folded, simplified
+from slicebase.context.words import ASKING, character_start, folded, next_character, simplified
 
 _WIDTH: Final = 200  # characters
 _SPACE: Final = re.compile(r"\s+")
@@ -135,11 +135,11 @@ def _densest(marks: Sequence[TermMark]) -> tuple[int, int]:
 def _after_space(text: str, start: int, first: int) -> int:
     """Returns the beginning of a snippet, moved forward to the beginning of a word."""
     space = _SPACE.match(text) if start == 0 else _SPACE.search(text, start, first)
-    return space.end() if space else start
+    return space.end() if space else min(first, next_character(text, start))
 
 
 def _before_space(text: str, end: int, last: int) -> int:
     if end == len(text):
         return end
     space = max(text.rfind(blank, last, end) for blank in " \n\t")
-    return space if space > last else max(end, last)
+    return space if space > last else max(character_start(text, end), last)

@@ -95,6 +95,43 @@ def _without_accent(letter: str) -> str:
     return base if base.isascii() else "" if "\u0300" <= letter <= "\u036f" else letter
 
 
+# What a reader sees as one character may be several: a letter with its accents, a flag, a family of emoji
+
+_JOINER: Final = "\u200d"
+_MOST_PARTS: Final = 32  # of one character: no text is searched for where it begins
+
+
+def character_start(text: str, at: int) -> int:
+    """Returns where the character begins that is at a place of a text: there, or some places before."""
+    return next((start for start in range(at, max(-1, at - _MOST_PARTS), -1) if not _is_inside(text, start)), at)
+
+
+def next_character(text: str, at: int) -> int:
+    """Returns the first place, from this one on, at which a character begins."""
+    return next((start for start in range(at, min(len(text), at + _MOST_PARTS)) if not _is_inside(text, start)), at)
+
+
+def _is_inside(text: str, at: int) -> bool:
+    """Returns whether a place is inside of what is seen as one character."""
+    if not 0 < at < len(text) or (text[at].isascii() and text[at - 1].isascii()):
+        return text[max(0, at - 1) : at + 1] == "\r\n"
+    before = text[max(0, at - _MOST_PARTS) : at]
+    if text[at] in _FLAG_LETTERS:
+        return (len(before) - len(before.rstrip(_FLAG_LETTERS))) % 2 == 1
+    return before.endswith(_JOINER) or _continues(text[at])
+
+
+_FLAG_LETTERS: Final = "".join(map(chr, range(0x1F1E6, 0x1F200)))
+
+
+@cache
+def _continues(letter: str) -> bool:
+    """Returns whether a letter belongs to the one before it: an accent, a variation, a colour of skin, a joiner."""
+    from unicodedata import category  # imported here for a fast start
+
+    return category(letter)[0] == "M" or letter == _JOINER or "\U0001f3fb" <= letter <= "\U0001f3ff"
+
+
 # Labels
 
 _LABEL_WORD = r"[^\W_][\w.'’-]{0,30}"

@@ -4,13 +4,16 @@
 - JSON Lines: the session's facts, then messages, each written again as it grows, `$set` for facts and for all messages
   of the context, and `$rewindTo`, after which another branch begins. The last record of a message is its turn; what
   `$set` says of it again, as after a resume, is a copy. If `$set` leaves messages out and has others in their place, it
-  is a compaction, and the first of those is the summary, a turn of the system.
+  is a compaction, and the first of those is the summary, a turn of the system. What hooks add to a prompt is hidden.
 - A checkpoint: `history`, or a bare list, of contents in the shape of the Gemini interface.
 """
 
+import re
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, Final
+
+from msgspec.structs import replace
 
 from slicebase.graph.turn import Part, Role
 from slicebase.importers.batches import BatchBuilder
@@ -37,6 +40,8 @@ from slicebase.importers.values import BATCH_TURNS, Batch, Format, Head, ImportS
 NAME: Final = "gemini"
 ESSENCE: Final = without("tokens", "displayContent", "resultDisplay")
 NOTICES: Final = frozenset({"info", "warning", "error"})
+INJECTED_TEXT: Final = "<session_context>"  # the beginning of what Gemini CLI itself writes as the user
+_HOOKS_ADDED: Final = re.compile(r"\s*<hook_context>.*?</hook_context>\s*", re.DOTALL)  # before a prompt, or after it
 
 
 def sniff(head: Head) -> bool:
@@ -232,10 +237,22 @@ def _build(message: SourceRecord, flag: Flag) -> TurnDraft | NonTurn | Fault:
     if role is None:
         flag("unknown-role", kind)
     parts = (*_thoughts(message), *_contents(content, flag), *_tool_calls(message, flag))
-    if role == "user" and only_results(parts):
-        role = "tool"
+    if role == "user":
+        parts = tuple(_as_shown(parts))
+        role = "tool" if only_results(parts) else role
     time = message.get("timestamp") or message.get("ts")
     return TurnDraft(role or "system", parts, own, time=time)
+
+
+def _as_shown(parts: tuple[Part, ...]) -> Iterator[Part]:
+    """Yields the parts of a user's message. What Gemini CLI or its hooks put there is hidden."""
+    for part in parts:
+        added = _HOOKS_ADDED.match(part.text) if part.type == "text" and part.text else None
+        if added is not None and part.text:
+            yield replace(part, text=added[0].strip(), hidden=True)
+            yield from text_parts(part.text[added.end() :])
+        else:
+            yield replace(part, hidden=True) if (part.text or "").lstrip().startswith(INJECTED_TEXT) else part
 
 
 def _thoughts(message: SourceRecord) -> Iterator[Part]:

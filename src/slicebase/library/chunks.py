@@ -13,7 +13,7 @@ from slicebase.context.question import analyse
 from slicebase.context.ranking import Ranked, rank
 from slicebase.context.recall import RecalledPiece
 from slicebase.core.hashing import digest, xxh64
-from slicebase.core.refs import as_words, parse, recorded
+from slicebase.core.refs import parse, recorded
 from slicebase.core.times import to_text
 from slicebase.errors import SlicebaseError
 from slicebase.files.body.sections import section_ref
@@ -23,6 +23,7 @@ from slicebase.index.narrow import TurnFilters
 from slicebase.index.turn_schema import IndexedTurn
 from slicebase.index.turns import TurnIndex
 from slicebase.library.library import Library
+from slicebase.library.recall import file_group, label_in_group
 from slicebase.library.texts import note_of, sectioned
 
 
@@ -101,7 +102,7 @@ class LibraryChunks:
             corpus=f"file:{entry.id}",
             text=recalled.text,
             label=self._label(recalled, entry, as_of),
-            group=f"{as_words(entry.title)} · file:{as_words(entry.id)}",
+            group=file_group(entry),
             order=(entry.changed, found.turn),
             score=found.score,
             parts={name: value for name, value in found.parts.items() if value},
@@ -110,7 +111,8 @@ class LibraryChunks:
     def _label(self, recalled: RecalledPiece, entry: FileEntry, as_of: int) -> str:
         """Returns a piece's label. It says if the text is no longer fresh, in every part of a file."""
         age = label_at(as_of, entry.changed, self._library.surroundings.settings.freshness_half_life_days)
-        return recalled.label if age == Label.FRESH or age in recalled.label else f"{recalled.label} · {age}"
+        label = label_in_group(recalled, entry)
+        return label if age == Label.FRESH or age in label else f"{label} · {age}"
 
     def _update_index(self, now: int) -> None:
         files = self._library.list_files()

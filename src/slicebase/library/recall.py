@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, get_args
 import msgspec
 
 from slicebase.context.recall import RecalledPiece
-from slicebase.core.refs import Ref, as_words
+from slicebase.core.refs import Ref, as_words, recorded
 from slicebase.core.times import known_time, to_text
 from slicebase.errors import SlicebaseError, Where
 from slicebase.files.body.overflow import parts_of, whole_of
@@ -25,6 +25,7 @@ from slicebase.library.texts import FoundNote, note_of, sectioned
 from slicebase.workspace.surroundings import Surroundings, one_thread_at_a_time
 
 if TYPE_CHECKING:
+    from slicebase.index.entries import FileEntry
     from slicebase.truth.truth import Truth
 
 Which = Literal["active", "all"]
@@ -223,7 +224,10 @@ def _piece(located: _LocatedRow) -> RecalledPiece:
     words += [f"confidence {row.confidence:g}"] if row.confidence is not None else []
     words += [f"by {as_words(row.provenance.agent)}"] if row.provenance and row.provenance.agent else []
     name = as_words(row.id or "") if any(map(str.isspace, row.id or "")) else row.id  # with a space, it is no reference
-    return RecalledPiece(f"row:{file.id}/{name}", " · ".join(words), _row_content(row), row.time)
+    ref = f"row:{file.id}/{name}"
+    if len(ref) > _LONGEST_REF:  # it would leave no room for the row
+        ref = recorded(ref)
+    return RecalledPiece(ref, " · ".join(words), _row_content(row), row.time)
 
 
 def _content(file: SliceFile) -> str:
@@ -244,11 +248,25 @@ def _row_content(row: Row) -> str:
 
 
 _LONGEST_TITLE: Final = 100
+_LONGEST_REF: Final = 250
 _CUT_ID: Final = r"(?<![A-Za-z0-9])(?:ev|mf|sn)(?=_[0-9a-f]*…$)"  # the beginning of a reference, before the cut
 
 
+def file_group(entry: "FileEntry") -> str:
+    """Returns the heading above the pieces of a file in a context."""
+    return f"{as_words(entry.title)} · file:{as_words(entry.id)}"
+
+
+def label_in_group(piece: RecalledPiece, entry: "FileEntry") -> str:
+    """Returns the label of a piece under this heading, which says the title."""
+    return piece.label.removeprefix(f"{_short_title(entry.title)} · ")
+
+
 def _title(file: SliceFile) -> str:
-    title = file.title or "untitled"
+    return _short_title(file.title or "untitled")
+
+
+def _short_title(title: str) -> str:
     if len(title) <= _LONGEST_TITLE:
         return as_words(title)
     return re.sub(_CUT_ID, r"\g<0>\\", as_words(f"{title[: _LONGEST_TITLE - 1]}…"))

@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -35,13 +35,17 @@ class ServerEnvironment(NamedTuple):
     clock: Clock = time.time
     entropy: Entropy = os.urandom
     redact: bool = True
+    progress: Callable[[str], None] = lambda what: None  # is told what a call does; ends one nobody waits for any more
+    as_ours: Callable[[Exception], SlicebaseError | None] = lambda error: None  # for errors that are not ours
 
     def open(self) -> "Slicebase":
         """Opens the workspace for one call."""
         from slicebase.base import Slicebase
 
         around: dict[str, Any] = {"clock": self.clock, "entropy": self.entropy, "redact": self.redact}
-        return Slicebase.open(self.start, self.root, create=False, **around)
+        base = Slicebase.open(self.start, self.root, create=False, **around)
+        base.index_progress = lambda done, total: self.progress(f"{done:,} of {total:,} files read")
+        return base
 
     def shown(self, error: SlicebaseError) -> SlicebaseError:
         """Returns an error as an agent sees it: without the secrets of a call, and with the names of tools."""
@@ -66,6 +70,10 @@ class ToolCall(NamedTuple):
     @property
     def now(self) -> int:
         return self.base.surroundings.now()
+
+    def progress(self, what: str) -> None:
+        """Tells the client what the call does now, if it asked for that. Ends a call that nobody waits for any more."""
+        self.environment.progress(what)
 
     @property
     def half_life(self) -> float:

@@ -125,7 +125,7 @@ class VerifyResult(ToolResult, frozen=True):
 
 def verify(call: ToolCall, given: VerifyArguments) -> ToolOutput:
     """Verifies everything stored, and lists the findings."""
-    verdict = call.base.verify(seal=given.seal)
+    verdict = call.base.verify(seal=given.seal, progress=call.progress)
     shown, following = page_of([_finding(*each) for each in verdict.findings], given.page, given.limit)
     findings = [each.value for each in shown if isinstance(each.value, FindingFound)]
     result = VerifyResult(verdict.status, verdict.checked, findings, len(verdict.findings), following)

@@ -73,7 +73,7 @@ def labelled(text: str) -> str:
 
 # Pages
 
-MOST_TOKENS: Final = 10_000  # of a result, as it is sent, unless the call asks for a longer text
+MOST_TOKENS: Final = 10_000  # of a result, unless the call asks for a longer text
 _ENTRIES: Final = 9_000  # of these for the entries of a list, with their values
 PageNumber = Annotated[int, Meta(ge=1)]
 Limit = Annotated[int, Meta(ge=1, le=200)]

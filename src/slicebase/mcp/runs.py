@@ -22,6 +22,7 @@ from slicebase.mcp.quotes import (
     plain,
     quoted,
 )
+from slicebase.mcp.refusals import with_tools
 from slicebase.runs.event import EventDraft
 from slicebase.runs.gate import DEFAULT_THRESHOLDS, is_due
 from slicebase.runs.records import DoneDefinition, StopReason
@@ -295,5 +296,5 @@ def _logged(logged: "Logged") -> ToolOutput:
     )
     parts = [result.claim, f"run:{result.run} events {logged.first} to {logged.last}", *logged.snapshots]
     said = ", ".join(filter(None, parts)) + ("; compaction is due" if due else "")
-    warnings = [line(f"warning: {each}") for each in logged.warnings]
+    warnings = [line(f"warning: {with_tools(each)}") for each in logged.warnings]
     return ToolOutput(result, quoted(warnings, said) if warnings else said)

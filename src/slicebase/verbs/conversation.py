@@ -58,7 +58,8 @@ class LiveConversation:
         """Adds items. A summary that follows a clearing follows what was cleared, so that its losses are known."""
         with self._truth.database.writing():
             now = self._now()
-            before, turns = now.last or now.cleared, []
+            before = now.last or now.cleared
+            turns: list[Turn] = []
             for given in items:
                 item = self.surroundings.redaction.value(dict(given))
                 role, parts = _content(item)

@@ -79,6 +79,7 @@ def narrate_compacted(parts: Parts, session: str) -> None:
 
     narrative = None
     try:
+        session = parts.stored_names.id("session", session)
         leaf = parts.truth.turns.session(session).facts.get("shown_last")
         narrative = narrate_session(Runs(parts), session, leaf).file_id
     finally:
@@ -96,14 +97,15 @@ def _session_start(work: HookWork) -> str | None:
     """Returns the files of the project; for a session that is resumed, those that its context does not have yet."""
     from slicebase.verbs.newest import ShownFiles
 
-    before = work.contexts.get(work.call.session)
-    if not client_named(work.call.client).adds_at_start and work.call.event == HookEvent.START:
-        work.contexts.put(work.call.session, replace(before or SessionContext(), is_new=True))
+    before = work.contexts.get(work.call.session) or SessionContext()
+    is_start = work.call.event == HookEvent.START
+    if is_start and work.call.source != "resume":
+        before = replace(before, files={})
+    if is_start and not client_named(work.call.client).adds_at_start:
+        work.contexts.put(work.call.session, replace(before, is_new=True))
         return None
-    is_kept = work.call.source == "resume" and client_named(work.call.client).keeps_context
-    known = before.files if before is not None and is_kept else {}
     note = work.notes.get(work.call.session)  # its narrative comes with the next prompt
-    return _files(work, ShownFiles(known, but=note.narrative if note is not None else None))
+    return _files(work, ShownFiles(before.files, but=note.narrative if note is not None else None))
 
 
 def _before_compaction(work: HookWork) -> None:
@@ -133,12 +135,12 @@ def _after_compaction(work: HookWork) -> str | None:
 
 def _prompt(work: HookWork) -> str | None:
     """Returns what a compaction has made necessary; for some clients, also what the start of the session could not."""
-    known = work.contexts.get(work.call.session) if not client_named(work.call.client).adds_at_start else None
-    start = _session_start(work) if known is not None and known.is_new else None
-    return _joined(start, _since_compaction(work, has_files=start is not None))
+    before = work.contexts.get(work.call.session) if not client_named(work.call.client).adds_at_start else None
+    since = _since_compaction(work)
+    return _joined(since, _session_start(work) if before is not None and before.is_new else None)
 
 
-def _since_compaction(work: HookWork, *, has_files: bool) -> str | None:
+def _since_compaction(work: HookWork) -> str | None:
     note = work.notes.get(work.call.session) or _untold_compaction(work)
     if note is None:
         return None
@@ -148,7 +150,7 @@ def _since_compaction(work: HookWork, *, has_files: bool) -> str | None:
             work.notes.drop(work.call.session)
             return None
     lost = None if note.lost else _lost(work)
-    note.lost, note.before, note.files = True, None, note.files or has_files
+    note.lost, note.before = True, None
     told = _narrative(work, note)
     files = _files_again(work, note)
     _keep(work, note)  # last: after an error, the next prompt tries again

@@ -11,11 +11,10 @@ from typing import Final, NamedTuple
 
 from slicebase.context.assemble import Candidate, Context, assemble
 from slicebase.context.manifest import Budget
-from slicebase.core.refs import as_words
 from slicebase.core.times import to_text
 from slicebase.errors import SlicebaseError, refuse_out_of_range
 from slicebase.index.entries import FileEntry
-from slicebase.library.recall import Recall
+from slicebase.library.recall import Recall, file_group, label_in_group
 from slicebase.verbs.parts import Parts
 from slicebase.verbs.record import built
 
@@ -104,8 +103,8 @@ def _candidate(reader: Recall, entry: FileEntry) -> Candidate | None:
         ref=entry.ref,
         corpus=entry.ref,
         text=piece.text,
-        label=piece.label,
-        group=f"{as_words(entry.title)} · file:{as_words(entry.id)}",
+        label=label_in_group(piece, entry),
+        group=file_group(entry),
         order=(entry.changed, entry.id),
         score=_worth(entry) * _STEP + entry.changed,
         parts={"worth": _worth(entry) * _STEP, "changed": entry.changed},

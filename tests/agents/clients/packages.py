@@ -33,6 +33,11 @@ PACKAGES: Final = {
 }
 
 
+def wanted_clients() -> list[str]:
+    """Returns the clients that `$TEST_CLIENTS` names; else all but opencode, which installs packages at each start."""
+    return (os.environ.get("TEST_CLIENTS") or "claude codex gemini").split()
+
+
 def agents_folder() -> Path:
     return Path(os.environ.get("AGENTS_DIR") or Path.home() / ".cache" / "slicebase-agents").absolute()
 
@@ -101,7 +106,7 @@ def main() -> int:
     if missing := missing_tools():
         print(missing, file=sys.stderr)
         return 1
-    failed = [problem for client in PACKAGES if (problem := install_client(client))]
+    failed = [problem for client in wanted_clients() if (problem := install_client(client))]
     print("\n".join(failed), file=sys.stderr, end="\n" if failed else "")
     return bool(failed)
 

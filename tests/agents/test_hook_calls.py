@@ -1,0 +1,21 @@
+"""A call of a hook is read in the form of its client."""
+
+import pytest
+
+from slicebase.agents.hook_calls import hook_call
+
+
+@pytest.mark.parametrize(
+    ("given", "prompt"),
+    [
+        ("What is left?", "What is left?"),
+        ("<hook_context># Files\n</hook_context>\n\nWhat is left?", "What is left?"),
+        ("Why <hook_context> here</hook_context>?", "Why <hook_context> here</hook_context>?"),
+        ("<hook_context>only</hook_context>", None),
+        (" ", None),
+        (7, None),
+    ],
+)
+def test_a_prompt_is_what_the_user_wrote(given: object, prompt: str | None) -> None:
+    """Gemini CLI puts what the hook of the session's start has added before it."""
+    assert hook_call("BeforeAgent", {"session_id": "s", "prompt": given}, "gemini").prompt == prompt

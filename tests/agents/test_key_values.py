@@ -1,0 +1,58 @@
+"""Values by namespace and key are slice files: found again, replaced in place, deleted and restored."""
+
+from pathlib import Path
+
+from slicebase import Slicebase
+from slicebase.agents.key_values import KeyValues, ValueChange
+
+PLACE = (("users", "ada"), "tea")
+OTHER = (("users",), "tea\n[1]")
+
+
+def test_a_value_is_a_slice_file_that_is_replaced_in_place(tmp_path: Path) -> None:
+    with Slicebase.init(tmp_path) as memory:
+        values = KeyValues(memory.library)
+        values.put([ValueChange(PLACE, {"likes": "Darjeeling é"}), ValueChange(OTHER, {})])
+        assert {place: kept.value for place, kept in values.all().items()} == {
+            PLACE: {"likes": "Darjeeling é"},
+            OTHER: {},
+        }
+        (found,) = memory.search("darjeeling").files.hits
+        values.put([ValueChange(PLACE, {"likes": "Assam"})])
+        assert values.all()[PLACE].id == found.entry.id
+        assert not memory.validate().findings
+
+
+def test_a_deleted_value_is_forgotten_and_can_be_restored(tmp_path: Path) -> None:
+    with Slicebase.init(tmp_path) as memory:
+        values = KeyValues(memory.library)
+        values.put([ValueChange(PLACE, None)])
+        values.put([ValueChange(PLACE, {"likes": "Assam"})])
+        file_id = values.all()[PLACE].id
+        values.put([ValueChange(PLACE, None)])
+        assert values.all() == {}
+        memory.library.restore(file_id)
+        assert values.all()[PLACE].value == {"likes": "Assam"}
+
+
+def test_a_file_that_somebody_has_damaged_is_not_a_value(tmp_path: Path) -> None:
+    with Slicebase.init(tmp_path) as memory:
+        values = KeyValues(memory.library)
+        values.put([ValueChange(PLACE, {"likes": "Assam"}), ValueChange(OTHER, {"n": 1})])
+        path = memory.library.folder.path / f"{values.all()[PLACE].id}.slice"
+        path.write_bytes(path.read_bytes().replace(b'"Assam"', b"Assam"))
+        assert list(values.all()) == [OTHER]
+
+
+def test_a_value_with_a_time_to_live_expires_and_is_swept(tmp_path: Path) -> None:
+    now = [1_767_225_600.0]
+    with Slicebase.init(tmp_path, clock=lambda: now[0]) as memory:
+        values = KeyValues(memory.library)
+        values.put([ValueChange(PLACE, {}, ttl=1000), ValueChange(OTHER, {})])
+        now[0] += 0.9
+        values.renew([PLACE, OTHER])
+        now[0] += 0.9
+        assert list(values.all()) == [PLACE, OTHER]
+        now[0] += 0.1
+        assert list(values.all()) == [OTHER]
+        assert (values.sweep(), values.sweep()) == (1, 0)
