@@ -52,6 +52,6 @@ def test_a_complete_id_is_completed_without_reading_other_files(
     for name in ("first-note", "second-note", "third-note"):
         scratch.create("T", "S.", id=name)
     asked: list[str] = []
-    monkeypatch.setattr(scratch.folder, "beginning", lambda prefix: asked.append(prefix))
+    monkeypatch.setattr(scratch.folder, "beginning", asked.append)
     assert scratch.recall("file:second-note").excerpts[0].piece.ref == "file:second-note"
     assert asked == []
