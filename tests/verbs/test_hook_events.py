@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -169,6 +171,28 @@ def test_a_process_that_was_killed_is_replaced_once(
         agent.call(HookEvent.PROMPT, prompt="go on")
     assert len(started) == 2
     assert memory.compacted_notes.get(SESSION) is None
+
+
+def test_a_number_that_another_process_may_have_now_is_not_waited_for(
+    memory: Slicebase, started: list[tuple[str, ...]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent = Agent(memory)
+    agent.talk()
+    agent.call(HookEvent.BEFORE_COMPACTION)
+    later = time.time() + 3600
+    monkeypatch.setattr(time, "time", lambda: later)
+    agent.call(HookEvent.AFTER_COMPACTION)
+    assert len(started) == 2, "as if it was killed"
+
+
+def test_a_killed_process_that_nobody_asks_for_does_not_run() -> None:
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
+        assert processes.is_running(process.pid)
+        process.kill()
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        assert not processes.is_running(process.pid)
+    assert not processes.is_running(process.pid)
+    assert not processes.is_running(1 << 80)
 
 
 def test_a_compaction_that_was_not_told_before_is_reported_after_it(memory: Slicebase) -> None:

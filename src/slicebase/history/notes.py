@@ -22,6 +22,7 @@ class Compacted(msgspec.Struct):
     lost: bool = False  # what the compaction lost was reported
     files: bool = False  # the files of the project were shown again
     worker: int | None = None  # the process that writes the narrative
+    begun: float = 0  # when it was started, in seconds since 1970
     tries: int = 0  # processes that were started for it
     before: int | None = None  # the summaries before, until it is known that another one came
 

@@ -7,7 +7,6 @@ which they are ready, however long the work in the background takes.
 A hook runs at every prompt, so this module imports what an event needs when it comes.
 """
 
-import os
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -30,6 +29,7 @@ Say = Callable[[str], object]  # tells the user something that is no error
 _MARGIN: Final = 3.0  # seconds of a hook's time that are not spent with waiting
 _LOOK: Final = 0.05  # seconds between two looks
 _TRIES: Final = 2  # processes that are started for one narrative
+_LONGEST: Final = 600.0  # seconds of such a process; another one may have its number after that
 _BUSY: Final = 3000  # milliseconds that a hook waits for another process that writes
 
 
@@ -239,7 +239,7 @@ def _begin_narrative(work: HookWork, note: Compacted) -> Compacted:
     root = work.parts.root
     note.tries += 1
     command = ("hook", "narrate", "--client", work.call.client, "--", work.call.session)
-    note.worker = start_alone("--root", str(root), *command, folder=root)
+    note.worker, note.begun = start_alone("--root", str(root), *command, folder=root), time.time()
     written = work.notes.get(work.call.session)
     if written is None or written.narrative is None:  # it may be written already
         work.notes.put(work.call.session, note)
@@ -257,7 +257,7 @@ def _narrative(work: HookWork, note: Compacted) -> str | None:
         kept = work.contexts.get(work.call.session)
         _has_files(work, kept.files if kept else {}, {f"file:{note.narrative}"})
         return text
-    is_over = note.worker is None or not _is_running(note.worker)
+    is_over = not _is_running(note)
     if is_over and note.worker is not None and note.tries < _TRIES:
         _begin_narrative(work, note)
     elif is_over:
@@ -268,7 +268,7 @@ def _narrative(work: HookWork, note: Compacted) -> str | None:
 def _awaited(work: HookWork, note: Compacted) -> tuple[str | None, int | None]:
     """Waits for the narrative, as long as the client allows. Returns its file, and the process that makes it."""
     while note.narrative is None and note.worker is not None:
-        is_over = not _is_running(note.worker) or time.monotonic() >= work.deadline
+        is_over = not _is_running(note) or time.monotonic() >= work.deadline
         now = work.notes.get(work.call.session)  # after the look at the process, which writes the note at its end
         if now is None or now.narrative is not None or now.worker is None:
             return (now.narrative, now.worker) if now else (None, None)
@@ -278,12 +278,10 @@ def _awaited(work: HookWork, note: Compacted) -> tuple[str | None, int | None]:
     return note.narrative, note.worker
 
 
-def _is_running(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except OSError:
-        return False
-    return True
+def _is_running(note: Compacted) -> bool:
+    from slicebase.workspace.processes import is_running
+
+    return note.worker is not None and abs(time.time() - note.begun) < _LONGEST and is_running(note.worker)
 
 
 def _keep(work: HookWork, note: Compacted) -> None:
