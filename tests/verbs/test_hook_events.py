@@ -241,6 +241,12 @@ def test_what_people_wrote_comes_before_narratives_and_only_the_newest_of_each_r
     assert memory.project_context(300).pieces[0].ref == f"file:{own.id}"
 
 
+def test_seals_are_no_part_of_what_is_known(memory: Slicebase) -> None:
+    own = memory.library.create("Rules", "Ours.", body="Deploy on Mondays only.")
+    assert memory.seal().id
+    assert [piece.ref for piece in memory.project_context(4000).pieces] == [f"file:{own.id}"]
+
+
 @pytest.mark.parametrize("client", sorted(CLIENTS))
 def test_a_resumed_session_gets_only_what_its_context_lacks(memory: Slicebase, client: str) -> None:
     rules = memory.library.create("Rules", "Ours.", body="Deploy on Mondays only.")

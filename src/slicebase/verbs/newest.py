@@ -2,7 +2,7 @@
 
 Files that people and agents wrote come first, then those that were derived from others, then the newest narrative of
 each run: what a run knew earlier is in its newest narrative, or is no longer true. Of two of a kind, the one that was
-changed last comes first.
+changed last comes first. Seals are left out: their hashes tell an agent nothing.
 """
 
 from collections.abc import Iterator, Mapping, Set
@@ -13,7 +13,7 @@ from slicebase.context.assemble import Candidate, Context, assemble
 from slicebase.context.manifest import Budget
 from slicebase.core.times import to_text
 from slicebase.errors import SlicebaseError, refuse_out_of_range
-from slicebase.index.entries import FileEntry
+from slicebase.index.entries import FileEntry, Filters
 from slicebase.library.recall import Recall, file_group, label_in_group
 from slicebase.verbs.parts import Parts
 from slicebase.verbs.record import built
@@ -22,6 +22,7 @@ NEWEST: Final = "newest/2"  # the manifest's ranker: files by their worth, then 
 _NEWEST_FILES: Final = 30
 _STEP: Final = 10**15  # between two worths; more than any time in milliseconds
 _SNAPSHOT: Final = "sn_"
+_SEALS: Final = Filters(meta={"slicebase": "seal"})
 
 
 class ShownFiles(NamedTuple):
@@ -79,9 +80,12 @@ def _worth(entry: FileEntry) -> int:
 
 
 def _one_narrative_a_run(parts: Parts) -> Iterator[FileEntry]:
-    """Yields all files except narratives of which the library has a newer one of the same run."""
+    """Yields all files except seals, and narratives of which the library has a newer one of the same run."""
     newest: dict[str, tuple[tuple[int, int, str], FileEntry]] = {}
+    seals = {entry.id for entry in parts.library.list_files(_SEALS)}
     for entry in parts.library.list_files():
+        if entry.id in seals:
+            continue
         if _worth(entry):
             yield entry
             continue
