@@ -15,7 +15,8 @@ from slicebase.agents.clients import CLIENTS, HookEvent
 from slicebase.agents.hook_calls import HookCall
 from slicebase.base import Slicebase
 from slicebase.core.hashing import tokens
-from slicebase.history.notes import Compacted
+from slicebase.history import notes as history_notes
+from slicebase.history.notes import Compacted, ContextNotes, SessionContext
 from slicebase.verbs import hook_events
 from slicebase.verbs.hook_events import narrate_compacted, respond
 from slicebase.workspace import processes
@@ -268,6 +269,28 @@ def test_a_resumed_session_gets_only_what_its_context_lacks(memory: Slicebase, c
     assert "Deploy on Fridays only." in start("resume")
     assert start("resume") == ""
     assert "Ann owns" in start("clear")
+
+
+def test_a_resumed_session_does_not_get_what_had_no_room(agent: Agent) -> None:
+    for number in range(6):
+        agent.memory.library.create(f"Rules {number}", "Ours.", body="Deploy on Mondays only. " * 20)
+    agent.memory.set("hooks.tokens", 300)
+    assert agent.call(HookEvent.START, source="startup") + agent.call(HookEvent.PROMPT, prompt="go on")
+    assert agent.call(HookEvent.START, source="resume") + agent.call(HookEvent.PROMPT, prompt="go on") == ""
+    agent.memory.library.create("Names", "Theirs.", body="Ann owns the parser.")
+    resumed = agent.call(HookEvent.START, source="resume") + agent.call(HookEvent.PROMPT, prompt="go on")
+    assert "Ann owns" in resumed
+    assert "Mondays" not in resumed
+
+
+def test_notes_on_sessions_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(history_notes, "MOST_NOTES", 5)
+    with Slicebase.init(tmp_path) as memory:
+        notes = ContextNotes(memory.workspace.cache)
+        for number in range(9):
+            notes.put(str(number), SessionContext({"a": str(number)}))
+            time.sleep(0.002)
+        assert [notes.get(str(number)) is not None for number in range(9)] == [False] * 4 + [True] * 5
 
 
 def test_each_client_has_a_budget_of_its_own(memory: Slicebase) -> None:

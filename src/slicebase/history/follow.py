@@ -25,6 +25,7 @@ from slicebase.history.account import Account, store_batches
 from slicebase.history.agents import link_agents
 from slicebase.history.annotate import Annotator
 from slicebase.history.live_files import CompleteLines, chunks_up_to, is_complete, open_regular
+from slicebase.history.notes import MOST_NOTES, keep_newest
 from slicebase.history.opencode_store import is_store
 from slicebase.history.reread import reread, reread_session
 from slicebase.importers import opencode
@@ -222,4 +223,7 @@ def _write(cache: Path, store: Path, data: bytes) -> None:
     """Writes the state to the cache. If the cache cannot be written, everything is read the next time."""
     with suppress(OSError, SlicebaseError):
         own_folder(store.parent)
+        is_new = not store.exists()
         write_bytes(store, [data], within=cache, private=True, temporary=own_temporary())
+        if is_new:
+            keep_newest(store.parent, MOST_NOTES, within=cache)

@@ -100,12 +100,13 @@ def _session_start(work: HookWork) -> str | None:
     before = work.contexts.get(work.call.session) or SessionContext()
     is_start = work.call.event == HookEvent.START
     if is_start and work.call.source != "resume":
-        before = replace(before, files={})
+        before = replace(before, files={}, passed=[])
     if is_start and not client_named(work.call.client).adds_at_start:
         work.contexts.put(work.call.session, replace(before, is_new=True))
         return None
     note = work.notes.get(work.call.session)  # its narrative comes with the next prompt
-    return _files(work, ShownFiles(before.files, but=note.narrative if note is not None else None))
+    narrative = note.narrative if note is not None else None
+    return _files(work, ShownFiles(before.files, frozenset(before.passed), but=narrative))
 
 
 def _before_compaction(work: HookWork) -> None:
@@ -248,14 +249,17 @@ def _begin_narrative(work: HookWork, note: Compacted) -> Compacted:
 
 def _narrative(work: HookWork, note: Compacted) -> str | None:
     """Returns the narrative once, if it is there before the time is over; a process that was killed is replaced."""
+    from slicebase.verbs.newest import seen_files
+
     if note.reported:
         return None
     note.narrative, note.worker = _awaited(work, note)
     if note.narrative is not None:
         text = _narrative_text(work, note.narrative)
         note.reported = True
-        kept = work.contexts.get(work.call.session)
-        _has_files(work, kept.files if kept else {}, {f"file:{note.narrative}"})
+        kept = work.contexts.get(work.call.session) or SessionContext()
+        versions, _ = seen_files(work.parts, {f"file:{note.narrative}"})
+        _note_files(work, {**kept.files, **versions}, kept.passed)
         return text
     is_over = not _is_running(note)
     if is_over and note.worker is not None and note.tries < _TRIES:
@@ -317,20 +321,19 @@ def _files_again(work: HookWork, note: Compacted) -> str | None:
 
 def _files(work: HookWork, known: "ShownFiles") -> str | None:
     """Returns the files of the project, and notes which the session has in its context."""
-    from slicebase.verbs.newest import project_context
+    from slicebase.verbs.newest import project_context, seen_files
 
     built = project_context(work.parts, work.tokens, record=False, known=known)
     text = _shown(work, built)
-    _has_files(work, known.versions, {piece.ref for piece in built.pieces})
+    versions, passed = seen_files(work.parts, {piece.ref for piece in built.pieces})
+    _note_files(work, {**known.versions, **versions}, passed)
     return text
 
 
-def _has_files(work: HookWork, known: Mapping[str, str], shown: set[str]) -> None:
-    """Notes that a session's context has some files beside those that are known to be in it."""
-    from slicebase.verbs.newest import versions_of
-
+def _note_files(work: HookWork, files: dict[str, str], passed: list[str]) -> None:
+    """Notes which files a session's context has, and which it could have had."""
     note = work.contexts.get(work.call.session) or SessionContext()
-    note.files, note.is_new = {**known, **versions_of(work.parts, shown)}, False
+    note.files, note.passed, note.is_new = files, passed, False
     with suppress(OSError, SlicebaseError):
         work.contexts.put(work.call.session, note)
 

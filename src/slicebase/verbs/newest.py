@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 
 from slicebase.context.assemble import Candidate, Context, assemble
 from slicebase.context.manifest import Budget
+from slicebase.core.hashing import raw_digest
 from slicebase.core.times import to_text
 from slicebase.errors import SlicebaseError, refuse_out_of_range
 from slicebase.index.entries import FileEntry, Filters
@@ -21,6 +22,7 @@ from slicebase.verbs.record import built
 NEWEST: Final = "newest/2"  # the manifest's ranker: files by their worth, then in the order of their last change
 _NEWEST_FILES: Final = 30
 _STEP: Final = 10**15  # between two worths; more than any time in milliseconds
+_DIGEST: Final = 12  # characters
 _SNAPSHOT: Final = "sn_"
 _SEALS: Final = Filters(meta={"slicebase": "seal"})
 
@@ -29,6 +31,7 @@ class ShownFiles(NamedTuple):
     """What a project's context leaves out: files in the version that is known, and what is not a person's own."""
 
     versions: Mapping[str, str] = {}
+    passed: Set[str] = frozenset()  # the digests of files that were passed over
     own_only: bool = False
     but: str | None = None  # a file that is shown by other means
 
@@ -42,13 +45,19 @@ def project_context(parts: Parts, tokens: int, *, record: bool = True, known: Sh
     return built(parts, lambda: _newest_context(parts, tokens, known), record=record)
 
 
-def versions_of(parts: Parts, references: Set[str]) -> dict[str, str]:
-    """Returns what identifies the content of files, by their ids."""
-    return {entry.id: _version(entry) for entry in parts.library.list_files() if entry.ref in references}
+def seen_files(parts: Parts, references: Set[str]) -> tuple[dict[str, str], list[str]]:
+    """Returns what identifies the content of some files, by their ids, and digests of the other files of the library."""
+    entries = parts.library.list_files()
+    versions = {entry.id: _version(entry) for entry in entries if entry.ref in references}
+    return versions, [_digest(entry) for entry in entries if entry.ref not in references]
 
 
 def _version(entry: FileEntry) -> str:
     return f"{entry.hash} {entry.body_hash} {entry.changed}"
+
+
+def _digest(entry: FileEntry) -> str:
+    return raw_digest(f"{entry.id} {_version(entry)}".encode(errors="surrogatepass")).hex()[:_DIGEST]
 
 
 def _newest_context(parts: Parts, tokens: int, known: ShownFiles) -> Context:
@@ -61,6 +70,7 @@ def _newest_context(parts: Parts, tokens: int, known: ShownFiles) -> Context:
         if entry.id != known.but
         and (_worth(entry) or not known.own_only)
         and known.versions.get(entry.id) != _version(entry)
+        and not (known.passed and _digest(entry) in known.passed)
     )
     return assemble(
         "what is known of this project",
