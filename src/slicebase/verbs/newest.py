@@ -46,7 +46,7 @@ def project_context(parts: Parts, tokens: int, *, record: bool = True, known: Sh
 
 
 def seen_files(parts: Parts, references: Set[str]) -> tuple[dict[str, str], list[str]]:
-    """Returns what identifies the content of some files, by their ids, and digests of the other files of the library."""
+    """Returns what identifies the content of some files, by their ids, and digests of the library's other files."""
     entries = parts.library.list_files()
     versions = {entry.id: _version(entry) for entry in entries if entry.ref in references}
     return versions, [_digest(entry) for entry in entries if entry.ref not in references]
