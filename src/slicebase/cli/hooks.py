@@ -213,7 +213,7 @@ def _response(ctx: click.Context, event: str, client: str, scope: str, wait: boo
             return None
         raise
     with base:
-        if scope == HookScope.USER and event in base.hooks.status(client).installed:
+        if scope == HookScope.USER and base.hooks.has(client, event):
             return None
         try:
             text = respond(base, call, wait=wait, say=lambda text: note(f"slicebase: {text}"), begun=begun)
