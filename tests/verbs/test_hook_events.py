@@ -15,11 +15,13 @@ from slicebase.agents.clients import CLIENTS, HookEvent
 from slicebase.agents.hook_calls import HookCall
 from slicebase.base import Slicebase
 from slicebase.core.hashing import tokens
+from slicebase.errors import SlicebaseError
 from slicebase.history import notes as history_notes
 from slicebase.history.notes import Compacted, ContextNotes, SessionContext
-from slicebase.verbs import hook_events
+from slicebase.verbs import hook_events, record
 from slicebase.verbs.hook_events import narrate_compacted, respond
 from slicebase.workspace import processes
+from slicebase.workspace.disk import disk_full
 
 SESSION = "5d0c0a3e-0000-4000-8000-00000000000a"
 
@@ -309,6 +311,35 @@ def test_a_context_is_shown_though_another_process_writes(memory: Slicebase, mon
     monkeypatch.setattr(hook_events, "_BUSY", 1)
     with Slicebase.open(memory.root) as other, other.truth.database.writing():
         assert "Deploy on Mondays only." in Agent(memory).call(HookEvent.START)
+
+
+@pytest.mark.parametrize("is_told", [True, False])
+def test_a_compaction_while_another_process_writes_is_reported_later(
+    memory: Slicebase, monkeypatch: pytest.MonkeyPatch, is_told: bool
+) -> None:
+    memory.library.create("Rules", "Ours.", body="Deploy on Mondays only.")
+    agent = Agent(memory, "codex")
+    agent.talk()
+    monkeypatch.setattr(hook_events, "_BUSY", 1)
+    memory.truth.database.connection.set_busy_timeout(1)
+    with Slicebase.open(memory.root) as other, other.truth.database.writing():
+        for event in (HookEvent.BEFORE_COMPACTION, HookEvent.AFTER_COMPACTION)[: 1 + is_told]:
+            with pytest.raises(SlicebaseError, match="another process is writing"):
+                agent.call(event)
+            agent.say("The user works on a parser.", summary=True)
+    shown = agent.call(HookEvent.PROMPT, prompt="drop the tables on staging", wait=True)
+    for text in ("## Next actions", "was compacted, for: drop the tables", "Deploy on Mondays only."):
+        assert shown.count(text) == 1
+    assert agent.call(HookEvent.PROMPT, prompt="go on", wait=True) == ""
+
+
+def test_a_context_is_shown_on_a_full_disk(memory: Slicebase, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object) -> None:
+        raise disk_full()
+
+    memory.library.create("Rules", "Ours.", body="Deploy on Mondays only.")
+    monkeypatch.setattr(record, "recorded", fails)
+    assert "Deploy on Mondays only." in Agent(memory).call(HookEvent.START)
 
 
 def test_a_note_that_an_older_version_left_is_understood(memory: Slicebase) -> None:

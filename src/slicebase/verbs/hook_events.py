@@ -112,6 +112,7 @@ def _session_start(work: HookWork) -> str | None:
 def _before_compaction(work: HookWork) -> None:
     """Imports the transcript, and begins with the narrative. A client that only may compact now is not waited for."""
     if client_named(work.call.client).tells_compactions and not _truth_is_read_only(work):
+        work.notes.put(work.call.session, Compacted(before=_summaries(work)))  # a prompt tries again
         _import(work)
         _begin_narrative(work, Compacted(before=_summaries(work)))
 
@@ -122,11 +123,12 @@ def _after_compaction(work: HookWork) -> str | None:
     The note stays until a prompt has shown what the compaction lost: its summary may not be in the transcript yet.
     """
     note = work.notes.get(work.call.session)
-    if note is None:
+    if note is None or not _is_begun(note):
         if _truth_is_read_only(work):
             return None
+        note = Compacted()
+        work.notes.put(work.call.session, note)
         _import(work)
-        note = _begin_narrative(work, Compacted())
     note.before = None  # the client has said it: there was a compaction
     told = _narrative(work, note)
     files = _files_again(work, note)
@@ -253,6 +255,9 @@ def _narrative(work: HookWork, note: Compacted) -> str | None:
 
     if note.reported:
         return None
+    if not _is_begun(note):
+        begun = _begin_narrative(work, note)
+        note.narrative, note.tries = begun.narrative, max(begun.tries, 1)
     note.narrative, note.worker = _awaited(work, note)
     if note.narrative is not None:
         text = _narrative_text(work, note.narrative)
@@ -267,6 +272,11 @@ def _narrative(work: HookWork, note: Compacted) -> str | None:
     elif is_over:
         note.reported = True  # it failed, which `tt doctor` tells
     return None
+
+
+def _is_begun(note: Compacted) -> bool:
+    """Returns whether the narrative is written, or a process was started for it: the import before that may fail."""
+    return note.narrative is not None or note.tries > 0
 
 
 def _awaited(work: HookWork, note: Compacted) -> tuple[str | None, int | None]:
@@ -341,7 +351,7 @@ def _note_files(work: HookWork, files: dict[str, str], passed: list[str]) -> Non
 def _shown(work: HookWork, built: "Context") -> str | None:
     """Returns the text of a context that has pieces, and records it: what an agent sees can be replayed.
 
-    If another process holds the database, the agent sees it nevertheless.
+    If another process holds the database, or the disk is full, the agent sees it nevertheless.
     """
     from slicebase.verbs.record import recorded
 
@@ -351,7 +361,7 @@ def _shown(work: HookWork, built: "Context") -> str | None:
         _truth_is_read_only(work)
         return recorded(work.parts, built).text
     except SlicebaseError as error:
-        if error.code != "locked":
+        if error.code not in ("locked", "disk-full"):
             raise
         return built.text
 
