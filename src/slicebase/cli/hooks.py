@@ -6,7 +6,7 @@ import sys
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -130,7 +130,25 @@ def list_(ctx: click.Context, as_json: bool) -> None:
 # Calls by the agent
 
 
-@hook.command("run")
+class _HookCommand(click.Command):
+    """A command whose wrong use does not stop the client either: for some, exit status 2 refuses the prompt.
+
+    The settings may come from another version, which has other options.
+    """
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        event = next((each for each in args if not each.startswith("-")), "")
+        try:
+            return super().make_context(info_name, args, parent, **extra)
+        except click.UsageError as error:
+            if parent is not None:
+                _report(parent, CLAUDE_CODE, event, SlicebaseError("usage", error.format_message()))
+            raise click.exceptions.Exit(Exit.DONE) from None
+
+
+@hook.command("run", cls=_HookCommand)
 @click.argument("event")
 @click.option("--client", default=CLAUDE_CODE, show_default=True, metavar="CLIENT", help="The client that calls.")
 @_caller
@@ -219,7 +237,8 @@ def _response(ctx: click.Context, event: str, client: str, scope: str, wait: boo
 
 def _called_besides(base: "Slicebase", client: str, event: str, scope: str) -> bool:
     """Returns whether the client calls a hook of the project too, or for a plugin one of the user."""
-    project, user = base.hooks.status(client), _hooks_of_user().status(client)
-    if scope == PLUGIN_SCOPE and event in user.installed:
+    project, user = base.hooks, _hooks_of_user()
+    if scope == PLUGIN_SCOPE and user.has(client, event):
         return True
-    return event in project.installed and project.path != user.path  # they are one file if the home is the project
+    # They are one file if the home is the project.
+    return project.has(client, event) and project.settings(client) != user.settings(client)

@@ -26,8 +26,8 @@ NO_TURNS: Final = frozenset(
         "queue-operation", "result", "started", "summary", "tag", "task-summary", "tools-used", "worktree-state",
     }
 )  # fmt: skip
-# Those that no model saw: what the client keeps for itself, and shows while a tool runs. `api-request` and its parts are
-# the client's copy of a request: its own prompt, the descriptions of tools, and what other records say already.
+# Those that no model saw: what the client keeps for itself, and shows while a tool runs. `api-request` and its parts
+# are the client's copy of a request: its own prompt, the descriptions of tools, and what other records say already.
 SILENT: Final = (NO_TURNS - {"progress", "content-replacement"}) | {
     "queue-operation/dequeue", "queue-operation/enqueue", "queue-operation/popAll", "queue-operation/remove",
     "progress/bash_progress", "progress/hook_progress", "progress/mcp_progress", "progress/powershell_progress",
