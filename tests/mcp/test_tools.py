@@ -503,7 +503,7 @@ def test_a_folder_without_a_workspace_stays_without_one(
 def test_a_server_that_only_reads_lists_no_writing_tool(agent: Agent) -> None:
     reader = agent._replace(environment=agent.environment._replace(read_only=True))
     tools = reader.ask(lambda client: client.list_tools()).tools
-    reading = {"search", "recall", "list", "explore", "context", "lost", "slice", "why", "verify"}
+    reading = {"search", "recall", "list", "explore", "context", "lost", "slice", "why", "run", "verify"}
     assert {tool.name for tool in tools} == reading
     assert all(tool.annotations and tool.annotations.read_only_hint for tool in tools)
     refused = reader.protocol_error(lambda client: client.call_tool("create", {"title": "T", "summary": "S"}))
@@ -512,12 +512,18 @@ def test_a_server_that_only_reads_lists_no_writing_tool(agent: Agent) -> None:
 
 def test_a_server_that_only_reads_writes_nothing(agent: Agent) -> None:
     row = a_row(agent, a_log(agent))
+    agent.result("run", action="start", run="r", objective="Find it.", done="Found.")
     before = tree(agent.environment.start)
     reader = agent._replace(environment=agent.environment._replace(read_only=True))
     assert not reader.result("context", question="retries")["recorded"]
     reader.result("search", query="retries")
     reader.result("recall", refs=[row])
     reader.result("verify")
+    assert reader.result("run", action="status")["runs"][0]["run"] == "r"
+    assert reader.result("run", action="status", run="r")["figures"]["events"] == 2
+    assert "Find it." in reader.result("run", action="report", run="r")["text"]
+    assert reader.refusal("run", action="stop", run="r") == "bad-arguments"
+    assert reader.refusal("run", action="report") == "bad-arguments"
     assert tree(agent.environment.start) == before
 
 

@@ -220,9 +220,22 @@ TOOLS: Mapping[str, Tool] = {
 }
 
 
+# What a server that only reads has instead of a tool that writes.
+_READING: Final[Mapping[str, Tool]] = {
+    "run": Tool(
+        "Show a long task",
+        "Show the log of a long task: status lists runs, or says how far one is; report shows all of it.",
+        runs.RunViewArguments,
+        runs.RunResult,
+        runs.view_run,
+    ),
+}
+
+
 def offered(read_only: bool) -> dict[str, Tool]:
     """Returns the tools that a server offers."""
-    return {name: tool for name, tool in TOOLS.items() if not (read_only and tool.writes)}
+    tools = {**TOOLS, **_READING} if read_only else TOOLS
+    return {name: tool for name, tool in tools.items() if not (read_only and tool.writes)}
 
 
 def described(name: str, tool: Tool, read_only: bool = False) -> dict[str, Any]:
