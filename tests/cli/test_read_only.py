@@ -35,7 +35,7 @@ def frozen(folder: Path) -> Iterator[Call]:
         path.chmod(path.stat().st_mode & ~0o222)
 
     def call(*arguments: object, stdin: str = "") -> "subprocess.CompletedProcess[str]":
-        command = [warm_programs(*_POWERLESS) / "tt", *map(str, arguments)]
+        command = [str(warm_programs(*_POWERLESS) / "tt"), *map(str, arguments)]
         return subprocess.run(command, check=False, capture_output=True, text=True, cwd=folder, input=stdin)
 
     yield call
