@@ -395,9 +395,11 @@ def test_what_is_not_a_file_is_refused_at_once(truth: Truth, tmp_path: Path, kin
         os.mkfifo(path)
     elif kind == "folder":
         path.mkdir()
+        (path / "s.jsonl").write_bytes(user(1))
     else:
         path.symlink_to("/dev/zero" if kind == "device" else path)
     assert code_of(follow, truth, tmp_path / "cache", path, redaction()) == "no-input"
+    assert code_of(follow, truth, tmp_path / "cache", path, redaction(), session="s") == "no-input"
 
 
 def test_a_large_file_is_read_in_several_calls(truth: Truth, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ import sys
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -21,6 +21,7 @@ from slicebase.workspace.workspace import given_folder, open_workspace
 
 if TYPE_CHECKING:
     from slicebase.agents.hooks import ClientHooks, HookStatus
+    from slicebase.base import Slicebase
 
 _client = click.argument("client", metavar="CLIENT")
 _dry_run = click.option("--dry-run", is_flag=True, help="Print the new settings, and write nothing.")
@@ -30,6 +31,14 @@ _scope = click.option(
     default=HookScope.PROJECT.value,
     show_default=True,
     help="The settings of this project, or those of the user, which count in every project.",
+)
+PLUGIN_SCOPE: Final = "plugin"  # of hooks that a plugin for Claude Code has: nothing of ours installs them
+_caller = click.option(
+    "--scope",
+    type=click.Choice([*(scope.value for scope in HookScope), PLUGIN_SCOPE]),
+    default=HookScope.PROJECT.value,
+    show_default=True,
+    help="Who has the hook: this project, the user, or a plugin of the client.",
 )
 
 
@@ -43,11 +52,13 @@ def hook() -> None:
 
 
 def _hooks(ctx: click.Context, scope: str, *, create: bool = False) -> "ClientHooks":
+    return _hooks_of_user() if scope == HookScope.USER else open_base(ctx, create=create).hooks
+
+
+def _hooks_of_user() -> "ClientHooks":
     from slicebase.agents.hooks import UserHooks
 
-    if scope == HookScope.USER:
-        return UserHooks(Path.home(), os.environ)
-    return open_base(ctx, create=create).hooks
+    return UserHooks(Path.home(), os.environ)
 
 
 @hook.command()
@@ -119,18 +130,37 @@ def list_(ctx: click.Context, as_json: bool) -> None:
 # Calls by the agent
 
 
-@hook.command("run")
+class _HookCommand(click.Command):
+    """A command whose wrong use does not stop the client either: for some, exit status 2 refuses the prompt.
+
+    The settings may come from another version, which has other options.
+    """
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        event = next((each for each in args if not each.startswith("-")), "")
+        try:
+            return super().make_context(info_name, args, parent, **extra)
+        except click.UsageError as error:
+            if parent is not None:
+                _report(parent, CLAUDE_CODE, event, SlicebaseError("usage", error.format_message()))
+            raise click.exceptions.Exit(Exit.DONE) from None
+
+
+@hook.command("run", cls=_HookCommand)
 @click.argument("event")
 @click.option("--client", default=CLAUDE_CODE, show_default=True, metavar="CLIENT", help="The client that calls.")
-@_scope
+@_caller
 @click.option("--wait", is_flag=True, help="Do all work now instead of in the background.")
 @json_option
 @click.pass_context
 def run_(ctx: click.Context, event: str, client: str, scope: str, wait: bool, as_json: bool) -> int:
     """Handle an EVENT of the client: read its JSON on stdin, print JSON for it.
 
-    A hook of the user does nothing outside of a workspace, and where the project has the same hook. Errors are printed
-    on stderr and never stop the client: the exit status is always 0.
+    A hook of the user or of a plugin does nothing outside of a workspace, and where the project has the same hook; one
+    of a plugin also where the user has it. Errors are printed on stderr and never stop the client: the exit status is
+    always 0.
     """
     begun = time.monotonic()
     try:
@@ -191,11 +221,11 @@ def _response(ctx: click.Context, event: str, client: str, scope: str, wait: boo
     try:
         base = Slicebase.open(str(folder), named_root(ctx), create=False, redact=redacts(ctx))
     except SlicebaseError as error:
-        if scope == HookScope.USER and error.code == "no-workspace":
+        if scope != HookScope.PROJECT and error.code == "no-workspace":
             return None
         raise
     with base:
-        if scope == HookScope.USER and event in base.hooks.status(client).installed:
+        if scope != HookScope.PROJECT and _called_besides(base, client, event, scope):
             return None
         try:
             text = respond(base, call, wait=wait, say=lambda text: note(f"slicebase: {text}"), begun=begun)
@@ -203,3 +233,12 @@ def _response(ctx: click.Context, event: str, client: str, scope: str, wait: boo
             return text
         finally:
             print_redacted(base.redacted)
+
+
+def _called_besides(base: "Slicebase", client: str, event: str, scope: str) -> bool:
+    """Returns whether the client calls a hook of the project too, or for a plugin one of the user."""
+    project, user = base.hooks, _hooks_of_user()
+    if scope == PLUGIN_SCOPE and user.has(client, event):
+        return True
+    # They are one file if the home is the project.
+    return project.has(client, event) and project.settings(client) != user.settings(client)

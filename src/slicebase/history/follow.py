@@ -25,7 +25,8 @@ from slicebase.history.account import Account, store_batches
 from slicebase.history.agents import link_agents
 from slicebase.history.annotate import Annotator
 from slicebase.history.live_files import CompleteLines, chunks_up_to, is_complete, open_regular
-from slicebase.history.opencode_store import is_store
+from slicebase.history.notes import MOST_NOTES, keep_newest
+from slicebase.history.opencode_store import STORE_FOLDERS, is_store
 from slicebase.history.reread import reread, reread_session
 from slicebase.importers import opencode
 from slicebase.importers.claude_code import NAME, Transcript, TranscriptState
@@ -90,7 +91,7 @@ def follow(
     name = os.path.realpath(path)
     store = cache / TRANSCRIPTS / f"{raw_digest(name.encode(errors='surrogateescape')).hex()[:32]}.state"
     try:
-        if session is not None and (path.is_dir() or (path.suffix == ".db" and is_store(path))):
+        if session is not None and _has_sessions(path):
             return Followed(reread_session(truth, path, redaction, opencode.FORMAT, session), 0, 0)
         known = _other_format(name, path)
         if known is not None:
@@ -99,6 +100,13 @@ def follow(
         return _followed(truth, cache, store, path, redaction)
     except OSError as error:
         raise SlicebaseError("no-input", str(error.strerror), where=Where(str(path))) from None
+
+
+def _has_sessions(path: Path) -> bool:
+    """Returns whether opencode keeps its sessions there. Any other folder could have any number of files in it."""
+    if path.is_dir():
+        return all((path / name).is_dir() for name in STORE_FOLDERS)
+    return path.suffix == ".db" and is_store(path)
 
 
 def _other_format(name: str, path: Path) -> Format | None:
@@ -222,4 +230,7 @@ def _write(cache: Path, store: Path, data: bytes) -> None:
     """Writes the state to the cache. If the cache cannot be written, everything is read the next time."""
     with suppress(OSError, SlicebaseError):
         own_folder(store.parent)
+        is_new = not store.exists()
         write_bytes(store, [data], within=cache, private=True, temporary=own_temporary())
+        if is_new:
+            keep_newest(store.parent, MOST_NOTES, within=cache)

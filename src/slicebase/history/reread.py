@@ -19,6 +19,7 @@ from slicebase.history.agents import link_agents
 from slicebase.history.annotate import Annotator
 from slicebase.history.inputs import Input, inputs
 from slicebase.history.live_files import CompleteLines, chunks_up_to, is_complete, open_regular
+from slicebase.history.notes import MOST_NOTES, keep_newest
 from slicebase.importers.formats import Import
 from slicebase.importers.values import Format, ImportSource, Options
 from slicebase.truth.truth import Truth
@@ -64,7 +65,10 @@ def reread(
     with suppress(OSError, SlicebaseError):
         own_folder(cache)
         data = msgspec.msgpack.encode(msgspec.structs.replace(now, lasts=frozenset(filter(None, lasts))))
+        is_new = not store.exists()
         write_bytes(store, [data], within=cache, private=True, temporary=own_temporary())
+        if is_new:
+            keep_newest(cache, MOST_NOTES, within=cache)
     return account, status.st_size
 
 
