@@ -212,6 +212,9 @@ def test_a_client_that_only_may_compact_is_not_kept_waiting(memory: Slicebase, s
     for _ in range(2):
         assert agent.call(HookEvent.PROMPT, prompt="go on") == ""
     assert not started
+    assert not memory.truth.turns.newest_record(SESSION), (
+        "a prompt looks for a compaction, and imports nothing without one"
+    )
 
 
 def test_a_context_that_began_after_the_compaction_gets_the_files_once(agent: Agent) -> None:

@@ -35,6 +35,7 @@ class SessionContext(msgspec.Struct):
     files: dict[str, str] = {}
     passed: list[str] = []  # the digests of files that were there and not shown: they are not news
     summaries: int | None = None  # the compactions that were seen, by a client that does not tell of them
+    looked: tuple[int, int] = (0, 0)  # up to where its transcript was looked at for them: the file, and a place in it
     is_new: bool = False  # it has begun since the last prompt, which shows the files
 
 

@@ -30,6 +30,7 @@ _MARGIN: Final = 3.0  # seconds of a hook's time that are not spent with waiting
 _LOOK: Final = 0.05  # seconds between two looks
 _TRIES: Final = 2  # processes that are started for one narrative
 _LONGEST: Final = 600.0  # seconds of such a process; another one may have its number after that
+_LINES: Final = ".jsonl"  # transcripts that grow by lines
 _BUSY: Final = 3000  # milliseconds that a hook waits for another process that writes
 
 
@@ -217,17 +218,27 @@ def _summaries(work: HookWork) -> int:
 
 
 def _untold_compaction(work: HookWork) -> Compacted | None:
-    """Returns a note on a compaction since the last prompt, of a client that does not tell of them."""
-    if client_named(work.call.client).tells_compactions or work.call.transcript is None or _truth_is_read_only(work):
+    """Returns a note on a compaction since the last prompt, of a client that does not tell of them.
+
+    The transcript is imported only if its new lines may have one: to read all of it takes seconds.
+    """
+    from slicebase.history.live_files import has_marks
+
+    path, client = work.call.transcript, client_named(work.call.client)
+    if client.tells_compactions or path is None or _truth_is_read_only(work):
         return None
     known = work.contexts.get(work.call.session) or SessionContext()
     before = _summaries(work) if known.summaries is None else known.summaries
-    if work.call.transcript.exists():  # not before the first answer
+    may_be, place = False, known.looked
+    if path.exists():  # not before the first answer
+        may_be, place = has_marks(path, known.looked, client.compaction_marks if path.suffix == _LINES else ())
+    if may_be:
         _import(work)
-    now = _summaries(work)
-    if now != known.summaries:
+    now = _summaries(work) if may_be else before
+    seen = replace(known, summaries=now, looked=place)
+    if seen != known:
         with suppress(OSError, SlicebaseError):
-            work.contexts.put(work.call.session, replace(known, summaries=now))
+            work.contexts.put(work.call.session, seen)
     return _begin_narrative(work, Compacted()) if now > before else None
 
 
