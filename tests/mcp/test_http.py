@@ -8,7 +8,7 @@ from pathlib import Path
 from signal import SIGINT, SIGTERM
 from socket import create_connection, socket
 from subprocess import PIPE, Popen
-from threading import Event, Thread
+from threading import Event, Thread, Timer
 from time import sleep
 from typing import Any, NamedTuple
 
@@ -230,15 +230,20 @@ def test_a_request_that_stands_alone_needs_headers_that_repeat_it(server: HttpSe
     assert send(server, unknown, **{**right, "Mcp_Method": "nope"}).status == 404
 
 
-def test_a_connection_too_many_is_refused(server: HttpServer) -> None:
+def test_a_connection_too_many_waits_for_a_place_and_is_refused(
+    server: HttpServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http, "_PLACE", 0.01)
     taken = 0
     while server._free.acquire(blocking=False):
         taken += 1
     with create_connection(server.server_address) as connection:  # type: ignore[arg-type]
         assert connection.recv(1000).startswith(b"HTTP/1.1 503 ")
-    for _ in range(taken):
-        server._free.release()
+    monkeypatch.setattr(http, "_PLACE", 60)
+    Timer(0.1, server._free.release).start()
     assert send(server, request("initialize", HELLO)).status == 200
+    for _ in range(taken - 1):
+        server._free.release()
 
 
 @pytest.mark.parametrize("authorization", ["", f"Authorization: Bearer {TOKEN}\r\n"])

@@ -197,7 +197,8 @@ def test_a_recalled_text_that_grows_in_json_has_more_pages(environment: ServerEn
     said = "\x01\x1b" * 9000 + '"\\' * 9000
     with environment.open() as base:
         made = base.library.create("Signs", "Of a terminal.", body=said)
-    seen, page = "", 1
+    seen = ""
+    page: int | None = 1
     while page:
         found = call_tool(environment, None, TOOLS["recall"], {"refs": [made.id], "page": page}).structured
         assert tokens(json.dumps(found, ensure_ascii=False)) < 4200

@@ -45,6 +45,7 @@ PATH: Final = "/mcp"
 _CONNECTIONS: Final = 64
 _SESSIONS: Final = 64
 _IDLE: Final = 300.0  # seconds that a connection may say nothing
+_PLACE: Final = 1.0  # seconds that a new connection waits for another to end
 _ADMISSION: Final = 10.0  # seconds in which a new connection shows the token
 _STREAMED_AFTER: Final = 10.0  # seconds until an answer becomes a stream, which shows that the server is there
 _LOOK: Final = 0.5  # seconds between two looks whether a client is still there
@@ -57,7 +58,7 @@ class HttpServer(ThreadingHTTPServer):
 
     daemon_threads = True
     block_on_close = False
-    request_queue_size = 32
+    request_queue_size = 128
 
     def __init__(
         self, environment: Callable[[], "ServerEnvironment"], token: str, port: int, seconds: float = CALL_SECONDS
@@ -79,8 +80,8 @@ class HttpServer(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_address[1]}{PATH}"
 
     def verify_request(self, request: Any, client_address: Any) -> bool:
-        """Refuses a connection too many."""
-        if self._free.acquire(blocking=False):
+        """Waits a moment for a place, so that many requests at once follow each other, then refuses a connection."""
+        if self._free.acquire(timeout=_PLACE):
             return True
         request.sendall(b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
         return False

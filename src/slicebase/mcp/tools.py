@@ -250,12 +250,18 @@ def described(name: str, tool: Tool, read_only: bool = False) -> dict[str, Any]:
     }
 
 
+def _filled(arguments: Mapping[str, Any], type_: type[Struct]) -> dict[str, Any]:
+    """Returns the arguments without those that may be absent and say nothing: some models fill in every field."""
+    optional = {field.name for field in msgspec.structs.fields(type_) if not field.required}
+    return {name: value for name, value in arguments.items() if name not in optional or value not in (None, "")}
+
+
 def call_tool(
     environment: ServerEnvironment, client: McpClient | None, tool: Tool, arguments: Mapping[str, Any]
 ) -> ToolOutput:
     """Checks the arguments, opens the workspace, and runs the tool."""
     try:
-        given = msgspec.convert(dict(arguments), tool.takes)
+        given = msgspec.convert(_filled(arguments, tool.takes), tool.takes)
     except msgspec.ValidationError as error:
         raise SlicebaseError("bad-arguments", str(error), hint="see the tool's input schema") from None
     except UnicodeEncodeError as error:  # half of a surrogate pair
