@@ -15,7 +15,7 @@ FLOORS = {
     "state": ("workspace", "truth", "index", "library", "history"),
     "verbs": ("agents", "verbs"),
     "object": ("base", "aio"),
-    "faces": ("adapters", "mcp", "cli"),  # `tt mcp` starts the other face
+    "faces": ("mcp", "adapters", "cli"),  # adapters offer the tools of the server; `tt mcp` starts it
 }
 # Rooms of one floor that know nothing of each other.
 STRANGERS = ({"files", "graph"}, {"importers", "runs"}, {"library", "history"})

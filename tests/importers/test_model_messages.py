@@ -53,6 +53,15 @@ def test_a_compaction_is_a_summary_also_one_that_cannot_be_read() -> None:
 
 
 def test_anything_else_in_a_message_is_no_error() -> None:
-    for odd in ([], ["text"], [{}], [{"part_kind": 7}], [{"part_kind": "user-prompt"}], [{"part_kind": "file"}], None):
+    parts: list[Any] = [
+        [],
+        ["text"],
+        [{}],
+        [{"part_kind": 7}],
+        [{"part_kind": "user-prompt"}],
+        [{"part_kind": "file"}],
+        None,
+    ]
+    for odd in parts:
         assert message_content({"kind": "request", "parts": odd})[0] in ("system", "user")
     assert read("request", {"part_kind": "unheard", "x": 1}) == ("system", [("text", '{"part_kind":"unheard","x":1}')])

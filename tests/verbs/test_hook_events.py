@@ -14,6 +14,7 @@ import pytest
 from slicebase.agents.clients import CLIENTS, HookEvent
 from slicebase.agents.hook_calls import HookCall
 from slicebase.base import Slicebase
+from slicebase.cli.main import run
 from slicebase.core.hashing import tokens
 from slicebase.errors import SlicebaseError
 from slicebase.history import notes as history_notes
@@ -212,6 +213,9 @@ def test_a_client_that_only_may_compact_is_not_kept_waiting(memory: Slicebase, s
     for _ in range(2):
         assert agent.call(HookEvent.PROMPT, prompt="go on") == ""
     assert not started
+    assert not memory.truth.turns.newest_record(SESSION), (
+        "a prompt looks for a compaction, and imports nothing without one"
+    )
 
 
 def test_a_context_that_began_after_the_compaction_gets_the_files_once(agent: Agent) -> None:
@@ -223,6 +227,47 @@ def test_a_context_that_began_after_the_compaction_gets_the_files_once(agent: Ag
     assert shown.count("## Next actions") == 1
     assert agent.call(HookEvent.START, source="resume") == "", "nor the narrative again"
     assert agent.call(HookEvent.PROMPT, prompt="go on", wait=True) == ""
+
+
+# Long transcripts
+
+
+def test_what_takes_longer_than_a_hook_may_is_left_to_another_process(
+    agent: Agent, started: list[tuple[str, ...]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hook_events, "_LONG", 10)
+    agent.call(HookEvent.PROMPT, prompt="first")
+    agent.talk()
+    agent.call(HookEvent.END)
+    assert [command[2:4] for command in started] == [("hook", "read")]
+    assert agent.memory.truth.turns.newest_record(SESSION) is None
+    assert run([*started[0]]) == 0
+    assert agent.memory.truth.turns.newest_record(SESSION) is not None
+
+
+def test_what_a_long_session_lost_comes_when_it_is_read(
+    agent: Agent, started: list[tuple[str, ...]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hook_events, "_LONG", 10)
+    agent.call(HookEvent.PROMPT, prompt="first")
+    agent.talk()
+    agent.call(HookEvent.BEFORE_COMPACTION)
+    assert agent.memory.truth.turns.newest_record(SESSION) is None
+    for command in started:
+        assert run([*command]) == 0, "it imports, and writes the narrative"
+    agent.say("The user works on a parser.", summary=True)
+    assert agent.call(HookEvent.PROMPT, prompt="drop the tables on staging") == "", "it is being read"
+    assert started[-1][2:4] == ("hook", "read")
+    assert run([*started[-1]]) == 0
+    agent.say("More is said.", "assistant")
+    monkeypatch.setattr(processes, "is_running", lambda process: process is None)
+    first = agent.call(HookEvent.PROMPT, prompt="drop the tables on staging")
+    assert first.count("was compacted, for: drop the tables") == 1
+    assert run([*next(command for command in started if "narrate" in command)]) == 0
+    shown = first + agent.call(HookEvent.PROMPT, prompt="go on") + agent.call(HookEvent.PROMPT, prompt="go on")
+    assert shown.count("## Next actions") == shown.count("was compacted, for: drop the tables") == 1
+    assert agent.call(HookEvent.PROMPT, prompt="go on") == ""
+    assert [command[3] for command in started].count("read") == 1
 
 
 # The files of the project

@@ -27,7 +27,7 @@ from slicebase.history.annotate import Annotator
 from slicebase.history.live_files import CompleteLines, chunks_up_to, is_complete, open_regular
 from slicebase.history.notes import MOST_NOTES, keep_newest
 from slicebase.history.opencode_store import STORE_FOLDERS, is_store
-from slicebase.history.reread import reread, reread_session
+from slicebase.history.reread import LINES, is_seen, reread, reread_session
 from slicebase.importers import opencode
 from slicebase.importers.claude_code import NAME, Transcript, TranscriptState
 from slicebase.importers.formats import recognise
@@ -89,7 +89,7 @@ def follow(
     `session` chooses one of a store with several. What is not finished in a transcript that grows waits.
     """
     name = os.path.realpath(path)
-    store = cache / TRANSCRIPTS / f"{raw_digest(name.encode(errors='surrogateescape')).hex()[:32]}.state"
+    store = _store_of(cache, name)
     try:
         if session is not None and _has_sessions(path):
             return Followed(reread_session(truth, path, redaction, opencode.FORMAT, session), 0, 0)
@@ -100,6 +100,26 @@ def follow(
         return _followed(truth, cache, store, path, redaction)
     except OSError as error:
         raise SlicebaseError("no-input", str(error.strerror), where=Where(str(path))) from None
+
+
+def unread(cache: Path, path: Path) -> int:
+    """Returns how many bytes of a transcript are to be read, as far as can be told without reading it."""
+    name = os.path.realpath(path)
+    try:
+        status = os.stat(name)
+    except OSError:
+        return 0
+    if path.suffix != LINES or is_seen(_store_of(cache, name).with_suffix(".seen"), status):
+        return 0
+    with suppress(OSError, SlicebaseError, msgspec.MsgspecError):
+        place = _decoder.decode(read_bytes(_store_of(cache, name))).place
+        if (place.device, place.inode) == (status.st_dev, status.st_ino):
+            return max(0, status.st_size - place.offset)
+    return status.st_size
+
+
+def _store_of(cache: Path, name: str) -> Path:
+    return cache / TRANSCRIPTS / f"{raw_digest(name.encode(errors='surrogateescape')).hex()[:32]}.state"
 
 
 def _has_sessions(path: Path) -> bool:

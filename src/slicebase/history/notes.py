@@ -24,7 +24,9 @@ class Compacted(msgspec.Struct):
     lost: bool = False  # what the compaction lost was reported
     files: bool = False  # the files of the project were shown again
     worker: int | None = None  # the process that writes the narrative
-    begun: float = 0  # when it was started, in seconds since 1970
+    begun: float = 0  # when that was started, in seconds since 1970
+    reading: float = 0  # when the one that imports was
+    reader: int | None = None  # the process that imports a long transcript
     tries: int = 0  # processes that were started for it
     before: int | None = None  # the summaries before, until it is known that another one came
 
@@ -35,6 +37,7 @@ class SessionContext(msgspec.Struct):
     files: dict[str, str] = {}
     passed: list[str] = []  # the digests of files that were there and not shown: they are not news
     summaries: int | None = None  # the compactions that were seen, by a client that does not tell of them
+    looked: tuple[int, int] = (0, 0)  # up to where its transcript was looked at for them: the file, and a place in it
     is_new: bool = False  # it has begun since the last prompt, which shows the files
 
 

@@ -31,6 +31,13 @@ CLEARED: Final = "cleared"
 COMPACTED: Final = "compacted"
 
 
+class Became(NamedTuple):
+    """What a conversation has become: its items, and how many of those that were given the first one replaces."""
+
+    items: list[Item]
+    replaced: int = 0
+
+
 class _Replaced(NamedTuple):
     """The turns of items that a summary replaced, and its own."""
 
@@ -75,8 +82,8 @@ class LiveConversation:
             self._add(self._now(), map(self._clean, items))
         index_new_turns(self._memory)
 
-    def become(self, items: Iterable[Mapping[str, Any]]) -> list[Item]:
-        """Makes the items those that are given, and returns them.
+    def become(self, items: Iterable[Mapping[str, Any]]) -> Became:
+        """Makes the items those that are given.
 
         Items that begin the conversation already are not added again. If others follow them, those are taken back. What
         a summary has replaced is replaced again where it is given.
@@ -84,9 +91,11 @@ class LiveConversation:
         with self._truth.database.writing():
             now = self._now()
             given = [self._clean(item) for item in items]
+            replaced = 0
             for old, summary in now.replaced:
                 if old and _begins(given, old):
                     given[: len(old)] = [_item(summary)]
+                    replaced += len(old) - bool(replaced)
             same = sum(1 for _ in _same(given, now.items))
             if same < len(now.items):
                 mark, turn = (TAKEN_BACK, now.items[same]) if same else (CLEARED, now.last)
@@ -94,7 +103,7 @@ class LiveConversation:
                 now = self._now()
             self._add(now, given[same:])
         index_new_turns(self._memory)
-        return given
+        return Became(given, replaced)
 
     def take_back(self) -> Item | None:
         """Takes the last item back and returns it; None if there is none."""

@@ -47,8 +47,8 @@ class Surroundings:
         self.redaction = Redaction(workspace.root, self._rules, enabled=redact)
         self._last_rules: tuple[str | None] | None = None
         self._file = workspace.root / SETTINGS
-        self._clock = clock
-        self._entropy = entropy
+        self.clock = clock
+        self.entropy = entropy
         self._lock = RLock()
         self._process = os.getpid()
         self._read: tuple[object, Settings] | None = None  # the settings, and the state of their file
@@ -81,11 +81,11 @@ class Surroundings:
 
     def now(self) -> int:
         """Returns the current time, in milliseconds since 1970."""
-        return milliseconds(self._clock())
+        return milliseconds(self.clock())
 
     def random_bytes(self) -> bytes:
         """Returns the random bytes of one new id."""
-        return self._entropy(ULID_RANDOM_BYTES)
+        return self.entropy(ULID_RANDOM_BYTES)
 
     def writer(self, client: str | None = None) -> "Writer":
         """Returns who writes, as the environment tells; `client` is the name of an MCP client."""
