@@ -8,6 +8,7 @@ with Slicebase.open(".") as memory:
 import asyncio
 import operator
 from collections.abc import Callable, Iterable, Mapping
+from copy import deepcopy
 from datetime import UTC, datetime
 from typing import Any, Final
 from uuid import UUID
@@ -94,8 +95,9 @@ class SlicebaseStore(BaseStore):
         ]
         scores: dict[str, float] = {}
         if op.query and chosen:
-            hits = self._memory.library.search(op.query, either=True, limit=max(1, len(known)))
-            scores = {hit.entry.id: 1 / number for number, hit in enumerate(hits, 1)}
+            ours = {kept.id for kept in chosen}
+            ranked = (each for each in self._values.ranked(op.query) if each in ours)
+            scores = {each: 1 / number for number, each in enumerate(ranked, 1)}
             chosen.sort(key=lambda kept: -scores.get(kept.id, 0))
         shown = chosen[op.offset : op.offset + op.limit]
         return [SearchItem(**_fields(kept), score=scores.get(kept.id)) for kept in shown]
@@ -104,7 +106,7 @@ class SlicebaseStore(BaseStore):
 def _fields(kept: KeptValue) -> dict[str, Any]:
     times = {"created_at": kept.created, "updated_at": kept.updated}
     moments = {name: datetime.fromtimestamp(at / 1000, UTC) for name, at in times.items()}
-    return {"namespace": kept.place[0], "key": kept.place[1], "value": kept.value, **moments}
+    return {"namespace": kept.place[0], "key": kept.place[1], "value": deepcopy(kept.value), **moments}
 
 
 def _refreshed(op: Op, result: Result) -> list[KeyPlace]:
