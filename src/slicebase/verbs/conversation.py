@@ -9,6 +9,7 @@ Items are in the shape of OpenAI's Responses interface, unless another reader is
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any, Final, NamedTuple
 
 from slicebase.core.hashing import digest_of
@@ -90,7 +91,8 @@ class LiveConversation:
         """
         with self._truth.database.writing():
             now = self._now()
-            given = [self._clean(item) for item in items]
+            known = {_text_of(turn) for turn in chain(now.items, *(old for old, _ in now.replaced))}  # without secrets
+            given = [dict(item) if json.dumps(item) in known else self._clean(item) for item in items]
             replaced = 0
             for old, summary in now.replaced:
                 if old and _begins(given, old):
