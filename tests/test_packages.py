@@ -15,6 +15,7 @@ import tempfile
 import tomllib
 import zipfile
 from collections.abc import Iterator
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import NamedTuple
 
@@ -83,6 +84,16 @@ def test_every_dependency_is_pinned_for_development() -> None:
     pinned = {name_of(line) for line in CONSTRAINTS.read_text().splitlines()}
     others = [each for extra in DEVELOPMENT | members("adapters") for each in EXTRAS[extra]]
     assert {name_of(each) for each in [*minimums(), *others]} <= pinned
+
+
+def test_the_source_distribution_takes_every_kind_of_file_that_git_knows() -> None:
+    """What a build finds out too, but only with a registry."""
+    lines = [line.split() for line in (PROJECT / "MANIFEST.in").read_text().splitlines() if not line.startswith("#")]
+    (named,) = [patterns for verb, *patterns in lines if verb == "include"]
+    below = [f"{folder}/{pattern}" for verb, folder, *patterns in lines if verb != "include" for pattern in patterns]
+    found_by_itself = ["LICENSE", "MANIFEST.in", "pyproject.toml", "src/*"]
+    patterns = [*named, *below, *found_by_itself]
+    assert [path for path in tracked() if not any(fnmatch(path, pattern) for pattern in patterns)] == []
 
 
 def test_every_test_that_installs_is_marked() -> None:
@@ -276,7 +287,7 @@ def test_the_wheel_without_extras_does_the_session_of_the_readme(
 
 @pytest.fixture(scope="module")
 def smallest(packages: Packages, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Environment]:
-    """Slicebase with its features and the declared minimum versions.
+    """Slicebase with the declared minimum versions.
 
     Word vectors are left out: a package that comes with them needs a newer click, and their minimum is the version that
     is pinned for development. It uses the newest Python, for which an old version is most likely to have no wheel.
@@ -289,7 +300,7 @@ def smallest(packages: Packages, tmp_path_factory: pytest.TempPathFactory) -> It
     newest = next(filter(None, map(interpreter, reversed(PYTHONS))), Path(sys.executable))
     made = Environment.create(newest, folder / "environment")
     features = ",".join(sorted(members("all") - {"semantic"}))
-    made.install(f"{packages.wheel}[{features}]", constraints=constraints)
+    made.install(f"{packages.wheel}[{features}]" if features else packages.wheel, constraints=constraints)
     yield made
     shutil.rmtree(made.folder)  # pytest would keep it for three more runs
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import pytest
 from anthropic.lib.tools import ToolError
 from anthropic.lib.tools._beta_builtin_memory_tool import BetaLocalFilesystemMemoryTool
 from hypothesis import given, settings
@@ -79,6 +80,25 @@ def test_any_commands_are_answered_as_the_package_answers_them(calls: list[Call]
                 assert answer.startswith("refused: "), call
             else:
                 assert answer == expected, call
+
+
+@pytest.mark.filterwarnings("error")
+def test_what_a_command_does_not_have_is_ignored_and_a_wrong_type_is_refused(tmp_path: Path) -> None:
+    with Slicebase.init(tmp_path / "ours") as memory:
+        theirs, ours = LocalFiles(tmp_path / "theirs"), SlicebaseMemoryTool(memory)
+        for call in (
+            {"command": "create", "path": "/memories/a", "file_text": "one", "overwrite": True},
+            {"command": "view", "path": "/memories/a", "file_text": None, "encoding": "utf-8"},
+        ):
+            assert said(ours.call, call) == theirs.answer(call)
+        for call in (
+            {"command": "create", "path": "/memories/b", "file_text": ["one"]},
+            {"command": "view", "path": 5},
+            {"command": "view"},
+            {"command": "move", "path": "/memories/a"},
+            {},
+        ):
+            assert said(ours.call, call).startswith("refused: "), call
 
 
 def test_every_file_can_be_forgotten_at_once_and_restored(tmp_path: Path) -> None:

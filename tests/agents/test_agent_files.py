@@ -1,6 +1,7 @@
 """The block in AGENTS.md is added once, kept up to date, and removed again."""
 
 import re
+import shutil
 from pathlib import Path
 
 import click
@@ -10,9 +11,13 @@ from slicebase.agents.agent_files import AGENT_FILES, BEGIN, BLOCK, END
 from slicebase.base import Slicebase
 from slicebase.cli.commands import LISTED
 from slicebase.cli.workspace import agents_md
+from slicebase.mcp.tools import TOOLS
 from tests.codes import code_of
 
-TEXTS = ["", "\n", "# Rules\n", "# Rules", "# Rules\r\n\r\nBe kind.\r\n", "# Rules\n\n\n", "a\r\nb"]
+TEXTS = [
+    None, "\n", "# Rules\n", "# Rules", "# Rules\r\n\r\nBe kind.\r\n", "# Rules\n\n\n", "a\r\nb", "\ufeff", "a\rb\r",
+    f"Not `{END}`\n",
+]  # fmt: skip
 
 
 @pytest.fixture
@@ -22,20 +27,28 @@ def base(tmp_path: Path) -> Slicebase:
 
 @pytest.mark.parametrize("text", TEXTS)
 @pytest.mark.parametrize("file", AGENT_FILES)
-def test_the_block_is_added_once_and_removed_without_a_trace(file: str, text: str, base: Slicebase) -> None:
+def test_the_block_is_added_once_and_removed_without_a_trace(file: str, text: str | None, base: Slicebase) -> None:
     path = base.workspace.root / AGENT_FILES[file].path
-    if text:
+    if text is not None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(text.encode())
     assert base.agents_md(file).changed
     written = path.read_bytes().decode()
-    assert written.startswith(text)
+    assert written.startswith(text or "")
     assert BLOCK in written.replace("\r\n", "\n")
     assert not base.agents_md(file).changed
     assert base.agents_md(file, remove=True).changed
-    assert (path.read_bytes().decode() if path.exists() else "") == text
+    assert (path.read_bytes().decode() if path.exists() else None) == text
     assert (base.workspace.root / ".cursor").exists() == bool(text and file == ".cursor/rules")
     assert not base.agents_md(file, remove=True).changed
+
+
+def test_an_empty_file_stays(base: Slicebase) -> None:
+    path = base.workspace.root / "AGENTS.md"
+    path.touch()
+    base.agents_md()
+    base.agents_md(remove=True)
+    assert path.read_bytes() == b""
 
 
 def test_the_block_fits_on_a_screen_and_names_commands_that_exist() -> None:
@@ -44,6 +57,7 @@ def test_the_block_fits_on_a_screen_and_names_commands_that_exist() -> None:
     named = set(re.findall(r"`tt ([a-z-]+)", BLOCK))
     assert {"search", "recall", "context", "lost", "create", "remember", "forget", "why"} < named
     assert named <= LISTED.keys()
+    assert named - {"agents-md"} <= set(TOOLS)  # as the last lines say
 
 
 def test_the_command_takes_every_file_and_no_other(base: Slicebase) -> None:
@@ -73,8 +87,25 @@ def test_an_old_block_is_updated_where_it_is(base: Slicebase) -> None:
 
 
 def test_a_dry_run_writes_nothing(base: Slicebase) -> None:
+    local = base.workspace.root / ".slicebase"
+    shutil.rmtree(local, ignore_errors=True)
     assert base.agents_md(dry_run=True).text == BLOCK
     assert not (base.workspace.root / "AGENTS.md").exists()
+    assert not local.exists()
+
+
+def test_uninit_removes_every_block_and_leaves_marks_that_are_no_pair(base: Slicebase) -> None:
+    root = base.workspace.root
+    (root / "CLAUDE.md").write_text("Mine.\n")
+    for file in ("AGENTS.md", "CLAUDE.md", ".cursor/rules"):
+        base.agents_md(file)
+    (root / "GEMINI.md").write_text(BEGIN)
+    expected = [f"the block in {file}" for file in ("AGENTS.md", "CLAUDE.md", ".cursor/rules")]
+    assert [each for each in base.uninit(dry_run=True) if "block" in each] == expected
+    assert [each for each in base.uninit() if "block" in each] == expected
+    assert sorted(path.name for path in root.iterdir() if path.name in ("AGENTS.md", ".cursor")) == []
+    assert (root / "CLAUDE.md").read_text() == "Mine.\n"
+    assert (root / "GEMINI.md").read_text() == BEGIN
 
 
 @pytest.mark.parametrize("text", [BEGIN, END, f"{END}\n{BEGIN}", f"{BLOCK}{BLOCK}"])

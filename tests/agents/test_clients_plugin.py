@@ -1,8 +1,10 @@
 """The plugin for Claude Code: installed by the real client from our marketplace, and used in a conversation."""
 
 import json
+import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -28,8 +30,10 @@ def test_the_plugin_names_what_exists() -> None:
     hooks = json.loads((PLUGIN / "hooks" / "hooks.json").read_text())["hooks"]
     client = CLIENTS[CLAUDE_CODE]
     assert {event: called(hooks[event]) for event in hooks} == {
-        event: (f"tt hook run {event} --scope user", client.time_limit(event)) for event in client.events
+        event: (f"tt hook run {event} --scope plugin", client.time_limit(event)) for event in client.events
     }
+    extras = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    assert set(re.findall(r"slicebase\[(\w+)\]", (PLUGIN / "README.md").read_text())) <= extras.keys()
     texts = [path.read_text() for path in (PLUGIN / "commands").iterdir()]
     named = {word for text in texts for word in text.split("`")[1::2] if word.isidentifier()}
     assert named

@@ -1,9 +1,13 @@
 """The hooks as the client calls them: a process with the documented JSON on stdin, and JSON on stdout."""
 
+import io
 import json
 import os
+import re
 import subprocess
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import pytest
@@ -290,3 +294,32 @@ def test_output_that_nobody_reads_does_not_stop_the_agent(tt: Tt, monkeypatch: p
     monkeypatch.setattr(hooks, "_response", lambda *_: "text")
     monkeypatch.setattr(hooks, "print_text", fails)
     assert tt("hook", "run", "SessionStart").exit == 0
+
+
+@pytest.mark.parametrize("home_is_project", [False, True])
+@pytest.mark.parametrize("installed", [(), ("user",), ("project",), ("project", "user")])
+def test_one_hook_answers_wherever_they_are_installed(
+    installed: tuple[str, ...], home_is_project: bool, project: Path, tt: Tt, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A client calls the hooks of the project, those of the user, and those of its plugins."""
+    monkeypatch.setattr(Path, "home", lambda: project if home_is_project else project.parent)
+    for name in ("CLAUDE_CONFIG_DIR", "XDG_STATE_HOME", "CLAUDE_PROJECT_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    with Slicebase.open(project) as base:
+        base.library.create("Webhooks", "Their limits.", body="An event lives 600 s.")
+    monkeypatch.chdir(project)
+    for scope in installed:
+        assert tt("hook", "install", "claude-code", "--scope", scope).exit == 0
+    files = {"user": Path.home(), "project": project}
+    texts = [(folder / ".claude" / "settings.json").read_text() for folder in {files[scope] for scope in installed}]
+    commands = re.findall("tt hook run SessionStart ([^#]*)#", "".join(texts))
+    assert bool(commands) == bool(installed)
+    answers = []
+    for options in (*commands, "--scope plugin"):
+        stdin = SimpleNamespace(buffer=io.BytesIO(json.dumps({"session_id": "s", "cwd": str(project)}).encode()))
+        monkeypatch.setattr(sys, "stdin", stdin)
+        done = tt("hook", "run", "SessionStart", *options.split())
+        assert (done.exit, done.err) == (0, "")
+        answers += [done.out] if done.out else []
+    assert len(answers) == 1
+    assert "Webhooks" in answers[0]

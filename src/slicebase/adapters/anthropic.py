@@ -78,5 +78,5 @@ class AsyncSlicebaseMemoryTool(BetaAsyncAbstractMemoryTool):
 
 
 def _given(command: BetaMemoryTool20250818Command) -> dict[str, Any]:
-    """Returns a command as the input of a tool call, without what the model left out."""
-    return command.model_dump(exclude_none=True)
+    """Returns a command as the input of a tool call: what the package knows of it, without what the model left out."""
+    return command.model_dump(include=set(type(command).model_fields), exclude_none=True, warnings=False)

@@ -3,7 +3,9 @@
 The block says how agents use the memory here. The text around it is not changed.
 """
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -43,7 +45,8 @@ class TextChange(NamedTuple):
 AGENTS_FILE: Final = "AGENTS.md"
 BEGIN: Final = "<!-- slicebase:begin (kept by `tt agents-md`; edit outside the marks) -->"
 END: Final = "<!-- slicebase:end -->"
-_OPENING: Final = BEGIN[: BEGIN.index("(")]
+_OPENINGS: Final = re.compile(rf"^[ \t]*({re.escape(BEGIN[: BEGIN.index('(')])})", re.MULTILINE)
+_ENDINGS: Final = re.compile(rf"^[ \t]*({re.escape(END)})", re.MULTILINE)
 BLOCK: Final = f"""{BEGIN}
 ## Memory
 
@@ -89,8 +92,9 @@ def keep_block(workspace: Workspace, file: str, *, remove: bool = False, dry_run
         )
     name, head = AGENT_FILES[file]
     path = inside(workspace.root, workspace.root / name)
-    create_local_folder(workspace.root)
-    with locked(workspace.lock):
+    if not dry_run:
+        create_local_folder(workspace.root)
+    with nullcontext() if dry_run else locked(workspace.lock):
         before = _read(path)
         after = _without_block(before, path, head) if remove else _with_block(before, path, head)
         if after != before and not dry_run:
@@ -104,10 +108,22 @@ def keep_block(workspace: Workspace, file: str, *, remove: bool = False, dry_run
     return TextChange(str(path), after != before, after)
 
 
+def files_with_block(workspace: Workspace) -> Iterator[str]:
+    """Yields the files that have a block of ours. One that cannot be read, or whose marks are no pair, has none."""
+    for file, about in AGENT_FILES.items():
+        try:
+            path = inside(workspace.root, workspace.root / about.path)
+            found = _find_block(_read(path) or "", path)
+        except (OSError, SlicebaseError):
+            continue
+        if found:
+            yield file
+
+
 def _with_block(text: str | None, path: Path, head: str) -> str:
-    if not text:
+    if text is None or (head and not text):
         return head + BLOCK
-    line_end = "\r\n" if "\r\n" in text else "\n"
+    line_end = "\r\n" if "\r\n" in text or text.endswith("\r") else "\n"
     block = BLOCK.replace("\n", line_end)
     span = _find_block(text, path)
     if span is None:
@@ -120,23 +136,24 @@ def _without_block(text: str | None, path: Path, head: str) -> str | None:
     if text is None or span is None:
         return text
     before, after = text[: span[0]], text[span[1] :]
-    if not after and before != head:  # the line end before the block was added with it
+    if not after and before == head:
+        return None
+    if not after:  # the line end before the block was added with it
         before = before.removesuffix("\n").removesuffix("\r")
-    return before + after if before + after not in ("", head) else None
+    return before + after
 
 
 def _find_block(text: str, path: Path) -> tuple[int, int] | None:
-    """Returns where the block begins and ends, with the end of its last line."""
-    starts, ends = text.count(_OPENING), text.count(END)
-    if starts == ends == 0:
+    """Returns where the block begins and ends, with the end of its last line. A mark begins a line."""
+    starts, ends = list(_OPENINGS.finditer(text)), list(_ENDINGS.finditer(text))
+    if not starts and not ends:
         return None
-    start, end = text.find(_OPENING), text.find(END)
-    if starts != 1 or ends != 1 or end < start:
+    if len(starts) != 1 or len(ends) != 1 or ends[0].start() < starts[0].start():
         hint = "restore the marks, or remove both"
         raise SlicebaseError("bad-marks", f"the marks in {path.name} are not a pair", hint=hint, where=Where(str(path)))
-    end += len(END)
+    end = ends[0].end()
     end += 2 if text.startswith("\r\n", end) else text.startswith("\n", end)
-    return start, end
+    return starts[0].start(1), end
 
 
 def _read(path: Path) -> str | None:

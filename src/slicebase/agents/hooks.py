@@ -149,6 +149,10 @@ class ClientHooks:
                 path = error.where.file or client.settings
                 yield HookStatus(name, self.scope, path, (), tuple(client.events), str(error))
 
+    def settings(self, client: str) -> Path:
+        """Returns the file with the settings of a client, without symbolic links."""
+        return self._path(client_named(client))
+
     def has(self, client: str, event: str) -> bool:
         """Returns whether the hook of an event is installed, as far as the settings can be read."""
         try:

@@ -34,6 +34,14 @@ _scope = click.option(
     show_default=True,
     help="The settings of this project, or those of the user, which count in every project.",
 )
+PLUGIN_SCOPE: Final = "plugin"  # of hooks that a plugin for Claude Code has: nothing of ours installs them
+_caller = click.option(
+    "--scope",
+    type=click.Choice([*(scope.value for scope in HookScope), PLUGIN_SCOPE]),
+    default=HookScope.PROJECT.value,
+    show_default=True,
+    help="Who has the hook: this project, the user, or a plugin of the client.",
+)
 
 
 @click.group(cls=Group)
@@ -46,11 +54,13 @@ def hook() -> None:
 
 
 def _hooks(ctx: click.Context, scope: str, *, create: bool = False) -> "ClientHooks":
+    return _hooks_of_user() if scope == HookScope.USER else open_base(ctx, create=create).hooks
+
+
+def _hooks_of_user() -> "ClientHooks":
     from slicebase.agents.hooks import UserHooks
 
-    if scope == HookScope.USER:
-        return UserHooks(Path.home(), os.environ)
-    return open_base(ctx, create=create).hooks
+    return UserHooks(Path.home(), os.environ)
 
 
 @hook.command()
@@ -143,15 +153,16 @@ class _HookCommand(click.Command):
 @hook.command("run", cls=_HookCommand)
 @click.argument("event")
 @click.option("--client", default=CLAUDE_CODE, show_default=True, metavar="CLIENT", help="The client that calls.")
-@_scope
+@_caller
 @click.option("--wait", is_flag=True, help="Do all work now instead of in the background.")
 @json_option
 @click.pass_context
 def run_(ctx: click.Context, event: str, client: str, scope: str, wait: bool, as_json: bool) -> int:
     """Handle an EVENT of the client: read its JSON on stdin, print JSON for it.
 
-    A hook of the user does nothing outside of a workspace, and where the project has the same hook. Errors are printed
-    on stderr and never stop the client: the exit status is always 0.
+    A hook of the user or of a plugin does nothing outside of a workspace, and where the project has the same hook; one
+    of a plugin also where the user has it. Errors are printed on stderr and never stop the client: the exit status is
+    always 0.
     """
     begun = time.monotonic()
     try:
@@ -238,11 +249,11 @@ def _response(ctx: click.Context, event: str, client: str, scope: str, wait: boo
     try:
         base = Slicebase.open(str(folder), named_root(ctx), create=False, redact=redacts(ctx))
     except SlicebaseError as error:
-        if scope == HookScope.USER and error.code == "no-workspace":
+        if scope != HookScope.PROJECT and error.code == "no-workspace":
             return None
         raise
     with base:
-        if scope == HookScope.USER and base.hooks.has(client, event):
+        if scope != HookScope.PROJECT and _called_besides(base, client, event, scope):
             return None
         try:
             text = respond(base, call, wait=wait, say=lambda text: note(f"slicebase: {text}"), begun=begun)
@@ -250,3 +261,12 @@ def _response(ctx: click.Context, event: str, client: str, scope: str, wait: boo
             return text
         finally:
             print_redacted(base.redacted)
+
+
+def _called_besides(base: "Slicebase", client: str, event: str, scope: str) -> bool:
+    """Returns whether the client calls a hook of the project too, or for a plugin one of the user."""
+    project, user = base.hooks, _hooks_of_user()
+    if scope == PLUGIN_SCOPE and user.has(client, event):
+        return True
+    # They are one file if the home is the project.
+    return project.has(client, event) and project.settings(client) != user.settings(client)

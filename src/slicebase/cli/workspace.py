@@ -63,7 +63,10 @@ def init(ctx: click.Context, folder: str | None, adopt: bool, as_json: bool) -> 
 @json_option
 @click.pass_context
 def uninit(ctx: click.Context, delete_data: bool, dry_run: bool, as_json: bool) -> None:
-    """Remove what init set up: the merge driver, hooks and the cache. Slice files and settings stay."""
+    """Remove what was set up: the merge driver, hooks, blocks in AGENTS.md and its like, and the cache.
+
+    Slice files and settings stay.
+    """
     removed = open_base(ctx).uninit(delete_data=delete_data, dry_run=dry_run)
     if as_json:
         print_json({"dry_run": dry_run, "removed": removed})

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+from slicebase.agents.agent_files import files_with_block, keep_block
 from slicebase.agents.hooks import ClientHooks
 from slicebase.errors import SlicebaseError, Where
 from slicebase.truth.truth import open_truth
@@ -68,6 +69,8 @@ def _steps(workspace: Workspace, delete_data: bool) -> Iterator[RemovalStep]:
     hooks = ClientHooks(workspace)
     for client in hooks.marked():
         yield RemovalStep(f"the hooks of {client}", partial(hooks.uninstall, client))
+    for file in files_with_block(workspace):
+        yield RemovalStep(f"the block in {file}", partial(keep_block, workspace, file, remove=True))
     if workspace.cache.exists():
         yield RemovalStep(f"the cache {workspace.cache}", lambda: shutil.rmtree(workspace.cache))
     if delete_data:
