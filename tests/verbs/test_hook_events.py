@@ -19,7 +19,7 @@ from slicebase.core.hashing import tokens
 from slicebase.errors import SlicebaseError
 from slicebase.history import notes as history_notes
 from slicebase.history.notes import Compacted, ContextNotes, SessionContext
-from slicebase.verbs import hook_events, record
+from slicebase.verbs import hook_events, hook_imports, record
 from slicebase.verbs.hook_events import narrate_compacted, respond
 from slicebase.workspace import processes
 from slicebase.workspace.disk import disk_full
@@ -102,7 +102,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
         return os.getpid()
 
     monkeypatch.setattr(processes, "start_alone", start)
-    monkeypatch.setattr(hook_events, "_MARGIN", 9.9)  # seconds: nothing is waited for
+    monkeypatch.setattr(hook_imports, "_MARGIN", 9.9)  # seconds: nothing is waited for
     return commands
 
 
@@ -158,7 +158,7 @@ def test_a_hook_waits_for_the_narrative_as_long_as_it_may(
     agent = Agent(memory)
     agent.talk()
     agent.call(HookEvent.BEFORE_COMPACTION)
-    monkeypatch.setattr(hook_events, "_MARGIN", 0)
+    monkeypatch.setattr(hook_imports, "_MARGIN", 0)
     monkeypatch.setattr(time, "sleep", lambda _: narrate_compacted(memory, SESSION))
     assert "## Next actions" in agent.call(HookEvent.AFTER_COMPACTION)
 
@@ -235,7 +235,7 @@ def test_a_context_that_began_after_the_compaction_gets_the_files_once(agent: Ag
 def test_what_takes_longer_than_a_hook_may_is_left_to_another_process(
     agent: Agent, started: list[tuple[str, ...]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(hook_events, "_LONG", 10)
+    monkeypatch.setattr(hook_imports, "_LONG", 10)
     agent.call(HookEvent.PROMPT, prompt="first")
     agent.talk()
     agent.call(HookEvent.END)
@@ -248,7 +248,7 @@ def test_what_takes_longer_than_a_hook_may_is_left_to_another_process(
 def test_what_a_long_session_lost_comes_when_it_is_read(
     agent: Agent, started: list[tuple[str, ...]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(hook_events, "_LONG", 10)
+    monkeypatch.setattr(hook_imports, "_LONG", 10)
     agent.call(HookEvent.PROMPT, prompt="first")
     agent.talk()
     agent.call(HookEvent.BEFORE_COMPACTION)
@@ -353,7 +353,7 @@ def test_each_client_has_a_budget_of_its_own(memory: Slicebase) -> None:
 
 def test_a_context_is_shown_though_another_process_writes(memory: Slicebase, monkeypatch: pytest.MonkeyPatch) -> None:
     memory.library.create("Rules", "Ours.", body="Deploy on Mondays only.")
-    monkeypatch.setattr(hook_events, "_BUSY", 1)
+    monkeypatch.setattr(hook_imports, "_BUSY", 1)
     with Slicebase.open(memory.root) as other, other.truth.database.writing():
         assert "Deploy on Mondays only." in Agent(memory).call(HookEvent.START)
 
@@ -365,7 +365,7 @@ def test_a_compaction_while_another_process_writes_is_reported_later(
     memory.library.create("Rules", "Ours.", body="Deploy on Mondays only.")
     agent = Agent(memory, "codex")
     agent.talk()
-    monkeypatch.setattr(hook_events, "_BUSY", 1)
+    monkeypatch.setattr(hook_imports, "_BUSY", 1)
     memory.truth.database.connection.set_busy_timeout(1)
     with Slicebase.open(memory.root) as other, other.truth.database.writing():
         for event in (HookEvent.BEFORE_COMPACTION, HookEvent.AFTER_COMPACTION)[: 1 + is_told]:

@@ -195,7 +195,7 @@ def _report(ctx: click.Context, client: str, event: str, error: Exception) -> No
 @json_option
 @click.pass_context
 def narrate(ctx: click.Context, session: str, client: str, transcript: str | None, as_json: bool) -> None:
-    """Project a session as a run, compact it, and write its narrative. A transcript is imported before."""
+    """Project a session as a run, compact it, and write its narrative."""
     from slicebase.verbs.hook_events import narrate_compacted
 
     unread = _call_of_worker(client, HookEvent.BEFORE_COMPACTION, session, transcript) if transcript else None
@@ -211,7 +211,7 @@ def narrate(ctx: click.Context, session: str, client: str, transcript: str | Non
 @click.pass_context
 def read_(ctx: click.Context, session: str, transcript: str, client: str, event: str, as_json: bool) -> None:
     """Import a transcript that is too long for the time of a hook."""
-    from slicebase.verbs.hook_events import read_transcript
+    from slicebase.verbs.hook_imports import read_transcript
 
     call = _call_of_worker(client, client_named(client).events[event], session, transcript)
     _work(ctx, client, event, lambda base: read_transcript(base, call))

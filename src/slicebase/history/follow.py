@@ -27,7 +27,7 @@ from slicebase.history.annotate import Annotator
 from slicebase.history.live_files import CompleteLines, chunks_up_to, is_complete, open_regular
 from slicebase.history.notes import MOST_NOTES, keep_newest
 from slicebase.history.opencode_store import STORE_FOLDERS, is_store
-from slicebase.history.reread import LINES, is_seen, reread, reread_session
+from slicebase.history.reread import GROWING_LINES, is_seen, reread, reread_session
 from slicebase.importers import opencode
 from slicebase.importers.claude_code import NAME, Transcript, TranscriptState
 from slicebase.importers.formats import recognise
@@ -109,7 +109,7 @@ def unread(cache: Path, path: Path) -> int:
         status = os.stat(name)
     except OSError:
         return 0
-    if path.suffix != LINES or is_seen(_store_of(cache, name).with_suffix(".seen"), status):
+    if path.suffix != GROWING_LINES or is_seen(_store_of(cache, name).with_suffix(".seen"), status):
         return 0
     with suppress(OSError, SlicebaseError, msgspec.MsgspecError):
         place = _decoder.decode(read_bytes(_store_of(cache, name))).place

@@ -31,7 +31,7 @@ from slicebase.workspace.workspace import own_folder
 if TYPE_CHECKING:
     from slicebase.graph.turn import Edge
 
-LINES: Final = ".jsonl"  # the ending of transcripts that grow by lines
+GROWING_LINES: Final = ".jsonl"  # the ending of transcripts that grow by lines
 
 
 class SeenFile(msgspec.Struct, frozen=True):
@@ -56,9 +56,9 @@ def reread(
         if _is_same(truth, store, now):
             return account, 0
         chunks = chunks_up_to(stream, status.st_size)
-        source = ImportSource(name, _complete(chunks) if path.suffix == LINES else chunks, is_growing)
+        source = ImportSource(name, _complete(chunks) if path.suffix == GROWING_LINES else chunks, is_growing)
         _store(truth, account, source, known, redaction)
-    if path.suffix != LINES:  # a client may write a document for each call, and delete it
+    if path.suffix != GROWING_LINES:  # a client may write a document for each call, and delete it
         return account, status.st_size
     lasts = (truth.turns.session(session).facts.get("shown_last") for session in account.sessions)
     with suppress(OSError, SlicebaseError):

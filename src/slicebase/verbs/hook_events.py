@@ -10,58 +10,35 @@ A hook runs at every prompt, so this module imports what an event needs when it 
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import replace
 
 from slicebase.agents.clients import HookEvent, client_named
 from slicebase.agents.hook_calls import HookCall
 from slicebase.errors import SlicebaseError
-from slicebase.history.notes import Compacted, CompactedNotes, ContextNotes, SessionContext
+from slicebase.history.notes import Compacted, CompactedNotes, SessionContext
+from slicebase.verbs.hook_imports import (
+    LONGEST_WORK,
+    PAUSE,
+    HookWork,
+    Say,
+    import_transcript,
+    is_long,
+    is_read,
+    read_transcript,
+    start_reader,
+    summaries_of,
+    truth_is_read_only,
+)
 from slicebase.verbs.parts import Parts
 
 if TYPE_CHECKING:
     from slicebase.context.assemble import Context
     from slicebase.verbs.newest import ShownFiles
 
-Say = Callable[[str], object]  # tells the user something that is no error
-
-_MARGIN: Final = 3.0  # seconds of a hook's time that are not spent with waiting
-_LOOK: Final = 0.05  # seconds between two looks
 _TRIES: Final = 2  # processes that are started for one narrative
-_LONGEST: Final = 600.0  # seconds of such a process; another one may have its number after that
-_LONG: Final = 4 << 20  # bytes of a transcript that are read in about a second
 _LINES: Final = ".jsonl"  # transcripts that grow by lines
-_BUSY: Final = 3000  # milliseconds that a hook waits for another process that writes
-
-
-class HookWork(NamedTuple):
-    """A call with what is needed to answer it."""
-
-    parts: Parts
-    call: HookCall
-    wait: bool
-    say: Say
-    begun: float
-
-    @property
-    def notes(self) -> CompactedNotes:
-        return CompactedNotes(self.parts.workspace.cache)
-
-    @property
-    def contexts(self) -> ContextNotes:
-        return ContextNotes(self.parts.workspace.cache)
-
-    @property
-    def tokens(self) -> int:
-        """The most tokens of a text: those of the client, else those of all."""
-        own = getattr(self.parts.settings, f"hooks_{self.call.client.replace('-', '_')}_tokens", None)
-        return own or self.parts.settings.hooks_tokens
-
-    @property
-    def deadline(self) -> float:
-        """When the hook has to stop waiting, so that the client does not stop it."""
-        return self.begun + client_named(self.call.client).seconds(self.call.name) - _MARGIN
 
 
 def respond(
@@ -118,12 +95,12 @@ def _session_start(work: HookWork) -> str | None:
 
 def _before_compaction(work: HookWork) -> None:
     """Imports the transcript, and begins with the narrative. A client that only may compact now is not waited for."""
-    if client_named(work.call.client).tells_compactions and not _truth_is_read_only(work):
-        note = Compacted(before=_summaries(work))
+    if client_named(work.call.client).tells_compactions and not truth_is_read_only(work):
+        note = Compacted(before=summaries_of(work))
         work.notes.put(work.call.session, note)  # if the import fails, a prompt tries again
-        if not _is_long(work):
-            _import(work)
-            note.before = _summaries(work)
+        if not is_long(work):
+            import_transcript(work)
+            note.before = summaries_of(work)
         _begin_narrative(work, note)
 
 
@@ -134,12 +111,12 @@ def _after_compaction(work: HookWork) -> str | None:
     """
     note = work.notes.get(work.call.session)
     if note is None or not _is_begun(note):
-        if _truth_is_read_only(work):
+        if truth_is_read_only(work):
             return None
         note = Compacted()
         work.notes.put(work.call.session, note)
-        if not _is_long(work):
-            _import(work)
+        if not is_long(work):
+            import_transcript(work)
     note.before = None  # the client has said it: there was a compaction
     told = _narrative(work, note)
     files = _files_again(work, note)
@@ -159,10 +136,10 @@ def _since_compaction(work: HookWork) -> str | None:
     if note is None:
         return None
     if not note.lost:
-        if not _is_read(work, note):
+        if not is_read(work, note):
             _keep(work, note)
             return None
-        count = _summaries(work)
+        count = summaries_of(work)
         _note_look(work, summaries=count)
         if note.before is not None and count <= note.before:  # nothing was compacted after all
             work.notes.drop(work.call.session)
@@ -175,81 +152,11 @@ def _since_compaction(work: HookWork) -> str | None:
     return _joined(told, lost, files)
 
 
-def _import(work: HookWork) -> int:
-    """Imports what is new in the transcript. Returns how many turns were added."""
-    from slicebase.history.follow import follow
-
-    parts, call = work.parts, work.call
-    if call.transcript is None:
-        raise SlicebaseError("no-input", "the client names no transcript")
-    if _truth_is_read_only(work):
-        return 0
-    followed = follow(
-        parts.truth,
-        parts.workspace.cache,
-        call.transcript,
-        parts.surroundings.redaction,
-        session=call.session,
-        is_growing=call.event != HookEvent.END,
-    )
-    if followed.left:
-        work.say(f"{followed.left} bytes of {call.transcript} are left for the next hook")
-    if followed.account.content_left_out:
-        work.say(f"{followed.account.content_left_out} records of {call.transcript} cannot be read")
-    return followed.account.added
-
-
 def _session_end(work: HookWork) -> None:
-    if _is_long(work):
-        _start_reader(work)
+    if is_long(work):
+        start_reader(work)
     else:
-        _import(work)
-
-
-def _is_long(work: HookWork) -> bool:
-    """Returns whether an import may take longer than the client allows, so that another process has to do it."""
-    from slicebase.history.follow import unread
-
-    path = work.call.transcript
-    return not work.wait and path is not None and unread(work.parts.workspace.cache, path) > _LONG
-
-
-def _start_reader(work: HookWork) -> int:
-    from slicebase.workspace.processes import start_alone
-
-    root, call = work.parts.root, work.call
-    given = ("--client", call.client, "--event", call.name, "--", call.session, str(call.transcript))
-    return start_alone("--root", str(root), "hook", "read", *given, folder=root)
-
-
-def _is_read(work: HookWork, note: Compacted) -> bool:
-    """Imports the transcript. Returns whether that is done: a long one is waited for as long as the client allows."""
-    from slicebase.workspace.processes import is_running
-
-    if note.reader is None:
-        if not _is_long(work):
-            _import(work)
-            return True
-        note.reader, note.reading = _start_reader(work), time.time()
-    while is_running(note.reader) and abs(time.time() - note.reading) < _LONGEST:
-        if time.monotonic() >= work.deadline:
-            return False
-        time.sleep(_LOOK)
-    note.reader = None
-    return True
-
-
-def read_transcript(parts: Parts, call: HookCall) -> None:
-    """Imports a transcript, however long that takes."""
-    work = HookWork(parts, call, True, lambda text: None, time.monotonic())
-    while _import(work) and _has_more(work):
-        pass
-
-
-def _has_more(work: HookWork) -> bool:
-    from slicebase.history.follow import unread
-
-    return work.call.transcript is not None and unread(work.parts.workspace.cache, work.call.transcript) > _LONG
+        import_transcript(work)
 
 
 _RESPONSES: Final[Mapping[HookEvent, Callable[[HookWork], str | None]]] = {
@@ -264,22 +171,6 @@ _RESPONSES: Final[Mapping[HookEvent, Callable[[HookWork], str | None]]] = {
 # Compactions
 
 
-def _truth_is_read_only(work: HookWork) -> bool:
-    database = work.parts.truth.database
-    database.connection.set_busy_timeout(_BUSY)
-    return database.read_only
-
-
-def _summaries(work: HookWork) -> int:
-    """Returns how many summaries a session has; none if it is not stored."""
-    from slicebase.history.paths import Paths, is_summary
-
-    truth, session = work.parts.truth, work.call.session
-    if truth.turns.newest_record(session) is None:
-        return 0
-    return sum(map(is_summary, Paths(truth).turns(session)))
-
-
 def _untold_compaction(work: HookWork) -> Compacted | None:
     """Returns a note on a compaction since the last prompt, of a client that does not tell of them.
 
@@ -288,19 +179,19 @@ def _untold_compaction(work: HookWork) -> Compacted | None:
     from slicebase.history.live_files import has_marks
 
     path, client = work.call.transcript, client_named(work.call.client)
-    if client.tells_compactions or path is None or _truth_is_read_only(work):
+    if client.tells_compactions or path is None or truth_is_read_only(work):
         return None
     known = work.contexts.get(work.call.session) or SessionContext()
-    before = _summaries(work) if known.summaries is None else known.summaries
+    before = summaries_of(work) if known.summaries is None else known.summaries
     may_be, place = False, known.looked
     if path.exists():  # not before the first answer
         may_be, place = has_marks(path, known.looked, client.compaction_marks if path.suffix == _LINES else ())
-    if may_be and _is_long(work):
+    if may_be and is_long(work):
         _note_look(work, summaries=before, looked=place)
         return Compacted(before=before)
     if may_be:
-        _import(work)
-    now = _summaries(work) if may_be else before
+        import_transcript(work)
+    now = summaries_of(work) if may_be else before
     _note_look(work, summaries=now, looked=place)
     return _begin_narrative(work, Compacted()) if now > before else None
 
@@ -324,7 +215,7 @@ def _begin_narrative(work: HookWork, note: Compacted) -> Compacted:
 
     root = work.parts.root
     note.tries += 1
-    reads = ("--transcript", str(work.call.transcript)) if _is_long(work) else ()
+    reads = ("--transcript", str(work.call.transcript)) if is_long(work) else ()
     command = ("hook", "narrate", "--client", work.call.client, *reads, "--", work.call.session)
     note.worker, note.begun = start_alone("--root", str(root), *command, folder=root), time.time()
     written = work.notes.get(work.call.session)
@@ -372,14 +263,14 @@ def _awaited(work: HookWork, note: Compacted) -> tuple[str | None, int | None]:
             return (now.narrative, now.worker) if now else (None, None)
         if is_over:
             break
-        time.sleep(_LOOK)
+        time.sleep(PAUSE)
     return note.narrative, note.worker
 
 
 def _is_running(note: Compacted) -> bool:
     from slicebase.workspace.processes import is_running
 
-    return note.worker is not None and abs(time.time() - note.begun) < _LONGEST and is_running(note.worker)
+    return note.worker is not None and abs(time.time() - note.begun) < LONGEST_WORK and is_running(note.worker)
 
 
 def _keep(work: HookWork, note: Compacted) -> None:
@@ -442,7 +333,7 @@ def _shown(work: HookWork, built: "Context") -> str | None:
     if not built.pieces:
         return None
     try:
-        _truth_is_read_only(work)
+        truth_is_read_only(work)
         return recorded(work.parts, built).text
     except SlicebaseError as error:
         if error.code not in ("locked", "disk-full"):
