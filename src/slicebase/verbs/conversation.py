@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from slicebase.core.hashing import digest_of
 from slicebase.core.ids import turn_id
+from slicebase.errors import SlicebaseError
 from slicebase.graph.turn import Parent, Part, Role, Session, Turn
 from slicebase.history.annotate import Annotator
 from slicebase.importers.blocks import marked
@@ -46,6 +47,8 @@ class LiveConversation:
 
     def __init__(self, memory: Parts, session: str, format_name: str) -> None:
         self.surroundings = memory.surroundings
+        if not isinstance(session, str) or not session:
+            raise SlicebaseError("bad-arguments", f"{session!r} cannot be the id of a session: a text can")
         self.surroundings.redaction.refuse("the session", session)
         self.session, self._format = session, format_name
         self._memory, self._truth = memory, memory.truth
