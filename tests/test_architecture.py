@@ -78,7 +78,8 @@ DOORS = {
     "base history.show verbs.contexts verbs.graph verbs.imports verbs.newest verbs.runs verbs.search verbs.step": (
         "context.lost"
     ),
-    "verbs.hook_events verbs.imports verbs.search verbs.status": "files.yaml",
+    "verbs.hook_events verbs.imports verbs.lost verbs.search verbs.status": "files.yaml",
+    "verbs.contexts verbs.lost verbs.search verbs.status": "importers.formats",
 }
 # Tests of a complete room, or of a promise that several of its modules keep.
 WHOLE = {

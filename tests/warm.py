@@ -42,15 +42,18 @@ os._exit(int(server.recv(20)))
 
 
 @functools.cache
-def warm_programs() -> Path:
-    """Returns a folder with a program `tt` whose commands run warm, until the process of the tests ends."""
+def warm_programs(*below: str) -> Path:
+    """Returns a folder with a program `tt` whose commands run warm, until the process of the tests ends.
+
+    `below` is a command that starts the server with other rights, which all its commands have then.
+    """
     folder = Path(tempfile.mkdtemp(prefix="warm-"))
     address = str(folder / "address")
     program = folder / "tt"
     program.write_text(_CLIENT.format(python=sys.executable, address=address))
     program.chmod(0o755)
     server = subprocess.Popen(
-        [sys.executable, "-m", "tests.warm", address],
+        [*below, sys.executable, "-m", "tests.warm", address],
         cwd=PROJECT,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

@@ -15,7 +15,7 @@ FLOORS = {
     "state": ("workspace", "truth", "index", "library", "history"),
     "verbs": ("agents", "verbs"),
     "object": ("base", "aio"),
-    "faces": ("adapters", "mcp", "cli"),  # `tt mcp` starts the other face
+    "faces": ("mcp", "adapters", "cli"),  # adapters offer the tools of the server; `tt mcp` starts it
 }
 # Rooms of one floor that know nothing of each other.
 STRANGERS = ({"files", "graph"}, {"importers", "runs"}, {"library", "history"})
@@ -43,17 +43,21 @@ def tree(path: Path) -> ast.Module:
     return ast.parse(path.read_text())
 
 
+_BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")  # what has statements inside a statement
+
+
 def imports(path: Path, *, typing: bool = True, lazy: bool = True) -> Iterator[str]:
     """Yields the modules that a module imports; those for type checkers and in functions only where that is wanted."""
     waiting: list[ast.AST] = [tree(path)]
     while waiting:
         node = waiting.pop()
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING" and not typing:
+        if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING" and not typing:
             waiting += node.orelse
             continue
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not lazy:
             continue
-        waiting += ast.iter_child_nodes(node)
+        for block in _BLOCKS:  # no expression imports
+            waiting += getattr(node, block, ())
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):

@@ -248,7 +248,9 @@ class Slicebase(Parts):
         """Projects a stored session as a run, takes a snapshot of its state, and writes its narrative."""
         from slicebase.verbs.session_runs import narrate_session
 
-        return narrate_session(self.runs, session, self.truth.turns.session(session).facts.get("shown_last"))
+        turns = self.truth.turns
+        leaf = turns.session(session).facts.get("shown_last") or turns.last_of(session)
+        return narrate_session(self.runs, session, leaf)
 
     def export(self, session: str, to: StrPath) -> Path:
         """Writes a session as a conversation slice file, whose import gives the same ids and branches."""

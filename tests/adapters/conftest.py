@@ -2,5 +2,5 @@
 
 from importlib.util import find_spec
 
-PACKAGES = ("agents", "anthropic", "langgraph")
+PACKAGES = ("agents", "anthropic", "langgraph", "pydantic_ai")
 collect_ignore_glob = [] if all(map(find_spec, PACKAGES)) else ["test_*.py"]

@@ -291,6 +291,26 @@ def test_the_variables_of_clients_move_the_settings_of_the_user(tmp_path: Path) 
     assert {Path(each.path).relative_to(tmp_path).parts[0] for each in hooks.statuses()} == set(names)
 
 
+def test_each_folder_of_the_user_keeps_its_own_earlier_settings(tmp_path: Path) -> None:
+    first, second = (UserHooks(tmp_path, {"CLAUDE_CONFIG_DIR": str(tmp_path / name)}) for name in "ab")
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "settings.json").write_text("{}")
+    for each in (first, second):
+        each.install(CLIENT)
+    for each in (second, first):
+        each.uninstall(CLIENT)
+    assert (tmp_path / "b" / "settings.json").read_text() == "{}"
+    assert not (tmp_path / "a").exists()
+
+
+def test_settings_that_cannot_be_read_have_no_hook(tmp_path: Path, hooks: ClientHooks) -> None:
+    hooks.install(CLIENT)
+    assert hooks.has(CLIENT, "SessionStart")
+    assert not hooks.has(CLIENT, "Other")
+    (tmp_path / ".claude" / "settings.json").write_text("{")
+    assert not hooks.has(CLIENT, "SessionStart"), "so that the hook of the user works"
+
+
 def test_a_dry_run_for_the_user_writes_nothing(tmp_path: Path) -> None:
     assert UserHooks(tmp_path, {}).install(CLIENT, dry_run=True).changed
     assert not UserHooks(tmp_path, {}).uninstall(CLIENT, dry_run=True).changed

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from slicebase.cli.main import run
+from slicebase.history.inputs import LONG_SAMPLE
 
 
 class Done(NamedTuple):
@@ -25,6 +26,15 @@ class Done(NamedTuple):
 
 
 Tt = Callable[..., Done]
+
+
+@pytest.fixture(scope="session")
+def sample_lost(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A workspace in which `tt lost` has judged the long sample, for copies."""
+    folder = tmp_path_factory.mktemp("lost")
+    assert run(["--root", str(folder), "init"]) == 0
+    assert run(["--root", str(folder), "lost", str(LONG_SAMPLE)]) == 0
+    return folder
 
 
 @pytest.fixture

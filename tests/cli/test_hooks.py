@@ -263,6 +263,15 @@ def test_a_limit_of_the_machine_is_our_error_in_a_hook_too(
     assert (done.exit, done.out, f"[{code}]" in done.err) == (0, "", True)
 
 
+@pytest.mark.parametrize("arguments", [(), ("UserPromptSubmit", "--of-a-newer-version"), ("X", "--scope", "all")])
+def test_a_wrong_command_does_not_stop_the_client(tt: Tt, arguments: tuple[str, ...]) -> None:
+    tt("init")
+    done = tt("hook", "run", *arguments)  # Claude Code refuses the prompt at exit status 2
+    assert (done.exit, done.out) == (0, "")
+    assert "slicebase: " in done.err
+    assert "[usage]" in tt("doctor").out
+
+
 def test_a_failure_is_kept_without_secrets_until_the_hook_succeeds(project: Path, tt: Tt) -> None:
     secret = "AKIA" + "Q7XBN2LMPR4ST6UV"
     failed = call("SessionEnd", given(project, project / f"{secret}.jsonl", "s"), "--client", "codex")

@@ -17,8 +17,8 @@ NOW = "2026-11-15T00:00:00Z"
 
 
 @pytest.fixture
-def sampled(tt: Tt) -> Tt:
-    assert tt("lost", SAMPLE).exit == 0
+def sampled(tt: Tt, sample_lost: Path, tmp_path: Path) -> Tt:
+    shutil.copytree(sample_lost, tmp_path, dirs_exist_ok=True)
     return tt
 
 

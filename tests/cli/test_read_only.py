@@ -4,18 +4,19 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from slicebase import Slicebase
 from slicebase.history.inputs import LONG_SAMPLE
 from slicebase.history.notes import Compacted, CompactedNotes
 from tests.cli.conftest import Tt
 from tests.cli.test_bad_input import SAMPLE, TURN
 from tests.paths import PROJECT
+from tests.warm import warm_programs
 
 COMPACTED = json.loads(LONG_SAMPLE.read_text().splitlines()[-1])["sessionId"]
 Call = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -34,24 +35,30 @@ def frozen(folder: Path) -> Iterator[Call]:
         path.chmod(path.stat().st_mode & ~0o222)
 
     def call(*arguments: object, stdin: str = "") -> "subprocess.CompletedProcess[str]":
-        command = [*_POWERLESS, sys.executable, "-m", "slicebase", *map(str, arguments)]
-        environment = {**os.environ, "PYTHONPATH": str(PROJECT / "src")}
-        return subprocess.run(
-            command, check=False, capture_output=True, text=True, cwd=folder, env=environment, input=stdin
-        )
+        command = [str(warm_programs(*_POWERLESS) / "tt"), *map(str, arguments)]
+        return subprocess.run(command, check=False, capture_output=True, text=True, cwd=folder, input=stdin)
 
     yield call
     for path in paths:
         path.chmod(path.stat().st_mode | 0o200)
 
 
+@pytest.fixture(scope="module")
+def used(sample_lost: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A workspace with conversations, a file, a note of a compaction and a context, for copies."""
+    folder = tmp_path_factory.mktemp("used") / "w"
+    shutil.copytree(sample_lost, folder)
+    with Slicebase.open(folder) as memory:
+        memory.import_(SAMPLE)
+        created = memory.library.create("Limits", "Of requests.").id
+        CompactedNotes(memory.workspace.cache).put(COMPACTED, Compacted(created))
+        assert memory.context("limit").recorded
+    return folder
+
+
 @pytest.fixture
-def read_only(tt: Tt, tmp_path: Path) -> Iterator[Call]:
-    assert tt("import", SAMPLE).exit == 0
-    assert tt("lost", LONG_SAMPLE).exit == 0
-    created = tt("create", "--title", "Limits", "--summary", "Of requests.", "--json").json["id"]
-    CompactedNotes(tmp_path / ".slicebase" / "cache").put(COMPACTED, Compacted(created))
-    assert tt("context", "limit").exit == 0
+def read_only(used: Path, tmp_path: Path) -> Iterator[Call]:
+    shutil.copytree(used, tmp_path, dirs_exist_ok=True)
     with frozen(tmp_path) as call:
         yield call
 

@@ -216,9 +216,12 @@ def test_only_the_passage_of_a_candidate_is_shown() -> None:
     assert (piece.text, piece.span, piece.whole) == ("two", Span(start=4, end=7), False)
 
 
-# An accent, a flag, a family, a hand with a colour, a heart with a variation, and a line end of two.
+# An accent, a flag, a family, a hand with a colour, a heart with a variation, a line end of two; then Hindi, the
+# flag of Wales, Thai, Korean in letters, and Japanese of half width.
 CHARACTERS = ["e\u0301\u0323", "\U0001f1ef\U0001f1f5", "\U0001f468\u200d\U0001f469\u200d\U0001f467",
-              "\U0001f44b\U0001f3fd", "\u2764\ufe0f", "\r\n", "x", "\u0928\u093f"]  # fmt: skip
+              "\U0001f44b\U0001f3fd", "\u2764\ufe0f", "\r\n", "x", "\u0928\u093f",
+              "\U0001f3f4\U000e0067\U000e0062\U000e0077\U000e006c\U000e0073\U000e007f", "\u0e17\u0e33",
+              "\u1112\u1161\u11ab", "\uff76\uff9e"]  # fmt: skip
 
 
 @settings(max_examples=40)
@@ -229,6 +232,17 @@ def test_no_excerpt_begins_or_ends_inside_what_is_seen_as_one_character(
     ends = {0, *accumulate(map(len, characters))}
     start, end = excerpt("".join(characters), re.compile(re.escape(asked)), limit)
     assert {start, end} <= ends
+
+
+def test_a_long_row_of_flags_is_cut_between_two() -> None:
+    text = "\U0001f1ef\U0001f1f5" * 50
+    assert {end % 2 for limit in range(2, 99) for end in excerpt(text, None, limit)} == {0}
+
+
+@pytest.mark.parametrize("budget", [481, 1001, 1002, 1003])
+def test_a_budget_that_is_no_multiple_of_the_largest_share_is_filled_too(budget: int) -> None:
+    (piece,) = built(candidate("a", LONG * 9), budget=budget).pieces
+    assert budget // 4 - 40 < piece.tokens <= budget // 4
 
 
 @pytest.mark.parametrize("budget", [100, 120, 150, 180])

@@ -19,6 +19,7 @@ from slicebase.history.annotate import Annotator
 from slicebase.history.follow import follow
 from slicebase.history.imports import import_inputs
 from slicebase.history.inputs import inputs
+from slicebase.history.live_files import has_marks
 from slicebase.importers import json_stream
 from slicebase.importers.values import Options
 from slicebase.truth.truth import Truth
@@ -380,6 +381,26 @@ def test_a_transcript_that_does_not_exist_is_an_error(truth: Truth, tmp_path: Pa
     assert code_of(follow, truth, tmp_path / "cache", tmp_path / "no.jsonl", redaction()) == "no-input"
 
 
+# Marks in new lines
+
+
+def test_marks_are_looked_for_in_new_lines_only(tmp_path: Path) -> None:
+    path, marks = tmp_path / "t.jsonl", (b"$set", b"messages")
+    path.write_bytes(b"$set\nmessages\n$set and mess")
+    found, place = has_marks(path, (0, 0), marks)
+    assert (found, place[1]) == (False, len(b"$set\nmessages\n"))
+    with path.open("ab") as stream:
+        stream.write(b"ages")
+    assert has_marks(path, place, marks) == (True, place), "the line may not be complete yet"
+    with path.open("ab") as stream:
+        stream.write(b"\nmore\n")
+    found, place = has_marks(path, place, marks)
+    assert (found, place[1]) == (True, path.stat().st_size)
+    assert has_marks(path, place, marks) == (False, place)
+    path.write_bytes(b"messages $set\n")
+    assert has_marks(path, place, marks)[0], "a shorter file is another one"
+
+
 # Files without an end
 
 
@@ -395,9 +416,11 @@ def test_what_is_not_a_file_is_refused_at_once(truth: Truth, tmp_path: Path, kin
         os.mkfifo(path)
     elif kind == "folder":
         path.mkdir()
+        (path / "s.jsonl").write_bytes(user(1))
     else:
         path.symlink_to("/dev/zero" if kind == "device" else path)
     assert code_of(follow, truth, tmp_path / "cache", path, redaction()) == "no-input"
+    assert code_of(follow, truth, tmp_path / "cache", path, redaction(), session="s") == "no-input"
 
 
 def test_a_large_file_is_read_in_several_calls(truth: Truth, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -206,3 +206,18 @@ def test_no_record_with_text_that_a_model_saw_is_without_a_turn(data: st.DataObj
 def test_the_types_that_are_no_turns_are_names_of_records_and_not_of_messages() -> None:
     assert not NO_TURNS & {"user", "assistant", "attachment", "system"}
     assert not UNSEEN & {each["type"] for each in SEEN}
+
+
+def test_copies_of_requests_and_states_of_the_client_are_counted_by_their_names() -> None:
+    texts = [{"type": "text", "text": f"what other records say: {WORD}"}]
+    asked = {"type": "api-request", "params": {"model": "m"}, "shapeHash": "h"}
+    shape = {"type": "api-request-shape", "shape": {"system": texts, "tools": []}}
+    blob = {"type": "api-request-blob", "hash": "h", "message": {"role": "user", "content": texts}}
+    states = [{"type": "atis-latch", "atis": ""}, {"type": "cost-state", "totalCostUSD": 2.4}]
+    own = [asked, shape, blob, *states, {"type": "tools-used", "tools": ["Bash"]}]
+    taken = take(
+        ("s.jsonl", jsonl([record(1, None, "user", "hello"), *({**each, "sessionId": SESSION} for each in own)]))
+    )
+    assert [part.text for turn in taken.turns for part in turn.parts] == ["hello"]
+    assert not taken.report.count("skipped")
+    assert taken.report.adds_up

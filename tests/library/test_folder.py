@@ -7,6 +7,7 @@ import pytest
 from slicebase.errors import SlicebaseError
 from slicebase.files.yaml.edit import set_key
 from slicebase.library.folder import SliceFolder
+from slicebase.workspace import surroundings
 from tests.codes import code_of
 from tests.library.scratch import ScratchLibrary
 
@@ -14,6 +15,7 @@ HOSTILE = [
     "", ".", "..", "../up", "/etc/passwd", "a/b", "a\\b", ".hidden", "-option", "two words", "tab\there", "nul\0byte",
     "line\nbreak", "at@sign", "co:lon", "ha#sh", "x" * 201, "é" * 101, "zero\u200bwidth", "half\ud800",
 ]  # fmt: skip
+READ = SliceFolder.read
 
 
 @pytest.fixture
@@ -156,3 +158,26 @@ def test_a_library_without_a_folder_is_empty(tmp_path: Path) -> None:
     scratch.folder.path.rmdir()
     assert SliceFolder(scratch.workspace).names() == []
     assert code_of(lambda: scratch.folder.find("01J")) == "no-file"
+
+
+def test_files_with_other_names_are_read_once_until_they_change(
+    scratch: ScratchLibrary, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file that was written just now is read each time: another write might leave the same times."""
+    monkeypatch.setattr(surroundings, "_TICK", 0)
+    folder, read = scratch.folder, list[str]()
+    for number in range(4):
+        file_id = scratch.create("T", "S.").id or ""
+        folder.path.joinpath(f"{file_id}.slice").rename(folder.path / f"my file {number}.slice")
+    names = {number: folder.read(f"my file {number}.slice").id or "" for number in range(4)}
+    monkeypatch.setattr(SliceFolder, "read", lambda self, name: (read.append(name), READ(self, name))[1])
+    for file_id in names.values():
+        assert folder.find(file_id).id == file_id
+        assert not folder.has("absent")
+    asked = [f"{file_id}.slice" for file_id in names.values()]
+    listed = [f"my file {number}.slice" for number in range(4)]
+    assert sorted(read) == sorted([*asked, *listed, *listed, *(["absent.slice"] * 4)])
+    path = folder.path / listed[0]
+    path.write_bytes(path.read_bytes().replace(names[0].encode(), b"another-id"))
+    assert folder.find("another-id").name.endswith(listed[0])
+    assert not folder.has(names[0])

@@ -2,7 +2,9 @@
 
 import re
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import given, settings
@@ -25,7 +27,7 @@ from tests.codes import code_of
 from tests.kills import Killed, killed_at
 from tests.library.scratch import ScratchLibrary
 
-LIMIT, COUNT = 900, 16
+LIMIT, COUNT, PASSED = 900, 16, 100
 LONG = "words and words and words and more words, and then as many words again, and some words"
 LINES = {
     "jsonl": '{{"text": "number {0}. {1}"}}',
@@ -41,11 +43,25 @@ def scratch(tmp_path: Path) -> ScratchLibrary:
     return ScratchLibrary(tmp_path, Settings(overflow_bytes=LIMIT))
 
 
-def filled(scratch: ScratchLibrary, body_type: str, overflow: str, count: int = COUNT) -> str:
-    log = scratch.new(body_type, "", f"overflow={overflow}")
-    for number in range(count):
-        scratch.remember(log, LINES[body_type].format(number, LONG))
+def filled(scratch: ScratchLibrary, body_type: str, overflow: str) -> str:
+    """Fills an empty library with a log that has parts: a copy of one that was written entry by entry."""
+    log, files = written(body_type, overflow)
+    for name, data in files.items():
+        (scratch.folder.path / name).write_bytes(data)
+    for _ in range(PASSED):  # the files have the ids and the times of these moments
+        scratch.surroundings.new_id()
     return log
+
+
+@cache
+def written(body_type: str, overflow: str) -> tuple[str, dict[str, bytes]]:
+    """Returns the id of a log that has parts, and the files of its library."""
+    with TemporaryDirectory() as folder:
+        scratch = ScratchLibrary(Path(folder), Settings(overflow_bytes=LIMIT))
+        log = scratch.new(body_type, "", f"overflow={overflow}")
+        for number in range(COUNT):
+            scratch.remember(log, LINES[body_type].format(number, LONG))
+        return log, {path.name: path.read_bytes() for path in scratch.folder.path.iterdir() if path.is_file()}
 
 
 def whole(scratch: ScratchLibrary, file_id: str) -> list[SliceFile]:

@@ -43,3 +43,15 @@ def test_a_file_comes_before_a_row_whose_id_begins_alike(scratch: ScratchLibrary
 def test_what_names_nothing_is_a_missing_file(scratch: ScratchLibrary) -> None:
     assert code_of(scratch.recall, "nothing-like-it") == "no-file"
     assert code_of(scratch.recall, "turn:nothing") == "bad-reference"
+
+
+def test_a_complete_id_is_completed_without_reading_other_files(
+    scratch: ScratchLibrary, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A context does so for each of its pieces."""
+    for name in ("first-note", "second-note", "third-note"):
+        scratch.create("T", "S.", id=name)
+    asked: list[str] = []
+    monkeypatch.setattr(scratch.folder, "beginning", asked.append)
+    assert scratch.recall("file:second-note").excerpts[0].piece.ref == "file:second-note"
+    assert asked == []

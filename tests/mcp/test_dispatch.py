@@ -188,8 +188,9 @@ def test_an_answer_that_is_too_long_is_an_error_that_says_what_to_do(
     line.ask(1, method, params)
     answer = line.answer()
     error = answer["result"]["_meta"][ERROR_KEY] if "result" in answer else answer["error"]["data"]
-    assert error["code"] == "too-large"
-    assert "limit" in error["hint"]
+    said = answer["result"]["content"][0]["text"] if "result" in answer else answer["error"]["message"]
+    assert error == {"code": "too-large"}
+    assert "`limit`" in said
 
 
 def failing(environment: ServerEnvironment, error: Exception) -> Any:

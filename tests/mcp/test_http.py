@@ -2,9 +2,14 @@
 
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from http.client import HTTPConnection
-from socket import create_connection
-from threading import Event, Thread
+from pathlib import Path
+from signal import SIGINT, SIGTERM
+from socket import create_connection, socket
+from subprocess import PIPE, Popen
+from threading import Event, Thread, Timer
+from time import sleep
 from typing import Any, NamedTuple
 
 import anyio
@@ -13,6 +18,7 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 
+from slicebase.cli.mcp import _token
 from slicebase.mcp import dispatch, http
 from slicebase.mcp.calls import ServerEnvironment
 from slicebase.mcp.dispatch import Peer
@@ -22,6 +28,7 @@ from slicebase.mcp.tools import TOOLS
 from tests.codes import code_of
 from tests.mcp.conftest import GENERATIONS, NOW, error_of
 from tests.mcp.test_protocol import ENVELOPE, HELLO
+from tests.mcp.test_stdio import ENVIRONMENT, TT
 
 TOKEN = "0123456789abcdef"
 VERSION = "Mcp-Protocol-Version"
@@ -153,6 +160,7 @@ def test_each_client_that_shakes_hands_signs_with_a_session_of_its_own(
         ({"method": "GET"}, 405),
         ({"method": "PUT"}, 501),
         ({"Mcp_Session_Id": "nothing"}, 404),
+        ({"Transfer-Encoding ": "chunked"}, 400),
     ],
 )
 def test_a_request_is_let_in_only_with_the_token_from_this_machine_and_in_the_right_form(
@@ -222,15 +230,47 @@ def test_a_request_that_stands_alone_needs_headers_that_repeat_it(server: HttpSe
     assert send(server, unknown, **{**right, "Mcp_Method": "nope"}).status == 404
 
 
-def test_a_connection_too_many_is_refused(server: HttpServer) -> None:
+def test_a_connection_too_many_waits_for_a_place_and_is_refused(
+    server: HttpServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http, "_PLACE", 0.01)
     taken = 0
     while server._free.acquire(blocking=False):
         taken += 1
     with create_connection(server.server_address) as connection:  # type: ignore[arg-type]
         assert connection.recv(1000).startswith(b"HTTP/1.1 503 ")
-    for _ in range(taken):
-        server._free.release()
+    monkeypatch.setattr(http, "_PLACE", 60)
+    Timer(0.1, server._free.release).start()
     assert send(server, request("initialize", HELLO)).status == 200
+    for _ in range(taken - 1):
+        server._free.release()
+
+
+@pytest.mark.parametrize("authorization", ["", f"Authorization: Bearer {TOKEN}\r\n"])
+def test_a_connection_that_does_not_show_the_token_in_time_is_closed(
+    server: HttpServer, monkeypatch: pytest.MonkeyPatch, authorization: str
+) -> None:
+    """Also if it goes on to say something: 64 such connections would keep out everybody else."""
+    monkeypatch.setattr(http, "_ADMISSION", 0.2)
+    lines = f"POST {PATH} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n{authorization}"
+    with create_connection(server.server_address, timeout=60) as connection:  # type: ignore[arg-type]
+        connection.sendall(f"{lines}Content-Length: 2\r\n".encode() + (b"\r\n" if authorization else b""))
+        for _ in range(4):
+            sleep(0.1)
+            with suppress(OSError):
+                connection.sendall(b"" if authorization else b"X")
+        if authorization:
+            connection.sendall(b"{}")
+            assert connection.recv(1000).startswith(b"HTTP/1.1 400 ")
+        else:
+            assert is_closed(connection)
+
+
+def is_closed(connection: socket) -> bool:
+    try:
+        return connection.recv(1) == b""
+    except ConnectionError:
+        return True
 
 
 @pytest.mark.parametrize("stays", [True, False])
@@ -267,3 +307,57 @@ def test_a_client_that_goes_away_cancels_its_request_and_one_that_stays_is_waite
 
 def test_a_port_that_is_taken_is_an_error_of_ours(server: HttpServer, environment: ServerEnvironment) -> None:
     assert code_of(HttpServer, lambda: environment, TOKEN, server.server_address[1]) == "port-taken"
+
+
+# ---- as a process
+
+
+@pytest.mark.parametrize("number", [SIGINT, SIGTERM])
+def test_a_server_takes_its_token_from_a_file_and_a_signal_ends_it_while_it_answers(
+    folder: Path, tmp_path_factory: pytest.TempPathFactory, number: int
+) -> None:
+    """The token is not printed: the file has it."""
+    file = tmp_path_factory.mktemp("token") / "token"
+    file.write_text(f"{TOKEN}\n")
+    file.chmod(0o600)
+    command = [*TT, "mcp", "--http", "--port", "0", "--token-file", str(file)]
+    with Popen(command, cwd=folder, env=ENVIRONMENT, stdout=PIPE, stderr=PIPE, text=True) as process:
+        assert process.stdout
+        port = int(process.stdout.readline().removesuffix(f"{PATH}\n").rpartition(":")[2])
+        connection = HTTPConnection("127.0.0.1", port, timeout=60)
+        for token, status in (("x" * 16, 401), (TOKEN, 200)):
+            headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+            connection.request("POST", PATH, json.dumps(request("initialize", HELLO)), headers)
+            answer = connection.getresponse()
+            answer.read()
+            assert answer.status == status
+        process.send_signal(number)  # the connection is still open
+        assert process.communicate(timeout=60) == ("", "")
+        assert process.returncode == 128 + number
+        connection.close()
+
+
+@pytest.mark.parametrize(
+    ("content", "mode", "code"),
+    [
+        (TOKEN.encode(), 0o600, None),
+        (TOKEN.encode(), 0o640, "bad-token"),
+        (TOKEN.encode(), 0o604, "bad-token"),
+        (b"short", 0o600, "bad-token"),
+        (b"", 0o600, "bad-token"),
+        (b"with a space in it", 0o600, "bad-token"),
+        (b"\xff" * 20, 0o600, "bad-token"),
+        (None, 0, "cannot-read"),
+    ],
+)
+def test_a_file_with_a_token_is_read_only_if_nobody_else_can(
+    tmp_path: Path, content: bytes | None, mode: int, code: str | None
+) -> None:
+    file = tmp_path / "token"
+    if content is not None:
+        file.write_bytes(content)
+        file.chmod(mode)
+    if code:
+        assert code_of(_token, str(file)) == code
+    else:
+        assert _token(str(file)) == TOKEN

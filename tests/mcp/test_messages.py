@@ -1,6 +1,7 @@
 """Messages that cannot be read get an answer: a client that waits for one does not wait forever."""
 
 import json
+import time
 from typing import Any
 
 import pytest
@@ -66,6 +67,16 @@ def test_an_id_that_is_not_surely_that_of_the_request_is_not_used(line: bytes) -
 )
 def test_an_empty_line_and_a_response_get_none(line: bytes) -> None:
     assert read_message(line) is None
+
+
+@pytest.mark.parametrize("end", [b"", b"\\", b"x"])
+def test_a_long_line_that_is_cut_short_is_refused_at_once(end: bytes) -> None:
+    """Looking for the id took time by the square of the length, in which the server did nothing else."""
+    began = time.process_time()
+    with pytest.raises(UnreadError) as caught:
+        read_message(b'{"jsonrpc":"2.0","id":7,"method":"' + b'\\"' * 1_000_000 + end)
+    assert caught.value.id == 7
+    assert time.process_time() - began < 5
 
 
 VALUES = st.recursive(

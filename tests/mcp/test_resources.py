@@ -18,8 +18,9 @@ def read(agent: Agent, uri: str) -> TextResourceContents:
 def test_a_file_is_read_fenced_and_labelled(agent: Agent) -> None:
     made = agent.result("create", title="Gateway", summary="About it.", body="It answers.")
     uri = f"slicebase://file/{made['id']}"
-    listed = agent.ask(lambda client: client.list_resources()).resources
-    assert [(each.uri, each.title, each.mime_type) for each in listed] == [(uri, "Gateway", "text/markdown")]
+    (found,) = agent.ask(lambda client: client.list_resources()).resources
+    assert (found.uri, found.mime_type) == (uri, "text/markdown")
+    assert (found.name, found.title) == (f"file/{made['id']}", "Stored title: 'Gateway'")
     text = read(agent, uri).text
     assert text.startswith("Stored data")
     assert "```text\nIt answers.\n```" in text

@@ -12,7 +12,7 @@ from slicebase.cli.main import run
 from slicebase.errors import CODES, SlicebaseError
 from slicebase.files.body.rows import read_rows
 from slicebase.mcp.calls import ServerEnvironment
-from slicebase.mcp.tools import call_tool, offered
+from slicebase.mcp.tools import TOOLS, call_tool, offered
 from tests.codes import code_of
 from tests.mcp.conftest import NOW, Agent, text_of, tree
 
@@ -503,7 +503,7 @@ def test_a_folder_without_a_workspace_stays_without_one(
 def test_a_server_that_only_reads_lists_no_writing_tool(agent: Agent) -> None:
     reader = agent._replace(environment=agent.environment._replace(read_only=True))
     tools = reader.ask(lambda client: client.list_tools()).tools
-    reading = {"search", "recall", "list", "explore", "context", "lost", "slice", "why", "verify"}
+    reading = {"search", "recall", "list", "explore", "context", "lost", "slice", "why", "run", "verify"}
     assert {tool.name for tool in tools} == reading
     assert all(tool.annotations and tool.annotations.read_only_hint for tool in tools)
     refused = reader.protocol_error(lambda client: client.call_tool("create", {"title": "T", "summary": "S"}))
@@ -512,13 +512,55 @@ def test_a_server_that_only_reads_lists_no_writing_tool(agent: Agent) -> None:
 
 def test_a_server_that_only_reads_writes_nothing(agent: Agent) -> None:
     row = a_row(agent, a_log(agent))
+    agent.result("run", action="start", run="r", objective="Find it.", done="Found.")
     before = tree(agent.environment.start)
     reader = agent._replace(environment=agent.environment._replace(read_only=True))
     assert not reader.result("context", question="retries")["recorded"]
     reader.result("search", query="retries")
     reader.result("recall", refs=[row])
     reader.result("verify")
+    assert reader.result("run", action="status")["runs"][0]["run"] == "r"
+    assert reader.result("run", action="status", run="r")["figures"]["events"] == 2
+    assert "Find it." in reader.result("run", action="report", run="r")["text"]
+    assert reader.refusal("run", action="stop", run="r") == "bad-arguments"
+    assert reader.refusal("run", action="report") == "bad-arguments"
     assert tree(agent.environment.start) == before
+
+
+FILLED: list[tuple[str, dict[str, Any]]] = [
+    ("search", {"query": "retries"}),
+    ("recall", {"refs": ["log"]}),
+    ("list", {}),
+    ("list", {"of": "sessions"}),
+    ("create", {"title": "T", "summary": "S"}),
+    ("remember", {"id": "log", "text": "x"}),
+    ("connect", {"id": "log", "rel": "see_also", "to": "log2"}),
+    ("explore", {"id": "log"}),
+    ("context", {"question": "retries"}),
+    ("lost", {}),
+    ("slice", {"turn": ""}),
+    ("why", {"ref": "file:log"}),
+    ("run", {"action": "start", "objective": "o", "done": "d"}),
+    ("run", {"action": "status"}),
+    ("verify", {}),
+    ("forget", {"id": "log"}),
+]
+
+
+@pytest.mark.parametrize("nothing", [None, ""])
+def test_an_argument_that_says_nothing_is_as_none(environment: ServerEnvironment, nothing: str | None) -> None:
+    """Some models fill in every field of a schema."""
+    assert {name for name, _ in FILLED} == set(TOOLS)
+    with environment.open() as base:
+        for name in ("log", "log2"):
+            base.library.create("Log", "Rows.", type="jsonl", id=name)
+        turn = base.graph.turns(base.graph.sessions()[0].id)[0].ref
+    for name, arguments in FILLED:
+        needed = {**arguments, "turn": turn} if name == "slice" else arguments
+        fields = {field.name: nothing for field in msgspec.structs.fields(TOOLS[name].takes)}
+        call_tool(environment, None, TOOLS[name], {**fields, **needed})
+    with environment.open() as base:
+        assert {entry.body_type for entry in base.finder.list_files()} == {"jsonl", "markdown"}
 
 
 def test_half_of_a_surrogate_pair_is_refused_in_every_argument(environment: ServerEnvironment) -> None:

@@ -1,5 +1,6 @@
 """Contexts as of a time (ruling 52): nothing of them is later, and what has no date is left out and counted."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -109,6 +110,33 @@ def test_rows_have_their_own_dates_and_sections_that_of_their_file(memory: Slice
     memory.library.remember(page.id, "A third heron.")
     assert found(T + 2 * DAY - 1) == ["heron number 1"]
     assert len(found(T + 2 * DAY)) == 4
+
+
+def test_the_time_of_the_disk_is_no_date(memory: Slicebase) -> None:
+    page = memory.root / ".slices" / "page.slice"
+    header = 'slice:\n  v: "1"\n  kind: context\n  id: page\n  title: Page\n  summary: Birds.\n'
+    page.write_text(f"---\n{header}  body:\n    type: markdown\n---\nA heron.\n")
+    os.utime(page, (0, T // 1000))
+    assert at(memory.context("heron", as_of=(T + DAY) / 1000)) == (set(), 2)
+    assert len(memory.context("heron", record=False).pieces) == 1
+    page.write_text(page.read_text().replace("  body:", f'  updated_at: "{to_text(T)}"\n  body:', 1))
+    assert len(memory.context("heron", as_of=T / 1000, record=False).pieces) == 1
+
+
+def test_a_note_that_has_changed_since_it_was_added_has_no_date(memory: Slicebase, clock: list[int]) -> None:
+    note = memory.root / "notes" / "birds.md"
+    note.parent.mkdir()
+    note.write_text("A heron.\n")
+    os.utime(note, (0, T // 1000))
+    memory.library.add(note.parent)
+    assert len(memory.context("heron", as_of=T / 1000).pieces) == 1
+    note.write_text("A heron of tomorrow.\n")
+    os.utime(note, (0, T // 1000 + 86_400))
+    assert at(memory.context("heron", as_of=T / 1000)) == (set(), 2)
+    clock[0] = T + DAY
+    memory.library.add(note.parent)
+    assert at(memory.context("heron", as_of=T / 1000)) == (set(), 1)
+    assert len(memory.context("heron", as_of=(T + DAY) / 1000).pieces) == 1
 
 
 def test_dates_of_a_question_are_counted_from_that_time_or_from_now(memory: Slicebase, clock: list[int]) -> None:

@@ -1,9 +1,12 @@
 """A conversation that is recorded item by item: what counts now, and what stays of what does not."""
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from slicebase import Slicebase
 from slicebase.verbs.conversation import LiveConversation
@@ -66,6 +69,59 @@ def test_a_summary_replaces_the_items_and_is_judged(memory: Slicebase) -> None:
     assert [item.text for item in memory.lost("s").items] == ["Never change billing.py."]
     conversation.add([RESULT])
     assert conversation.items()[1:] == [RESULT]
+
+
+def say(text: str, role: str = "user") -> dict[str, Any]:
+    return {"role": role, "content": text}
+
+
+@settings(max_examples=10)
+@given(
+    st.lists(st.lists(st.sampled_from([say("a"), say("b", "assistant"), CALL, RESULT, ODD]), max_size=5), max_size=4)
+)
+def test_a_conversation_becomes_what_is_given_and_keeps_what_it_was(histories: list[list[dict[str, Any]]]) -> None:
+    with TemporaryDirectory() as name, Slicebase.init(name) as memory:
+        conversation = LiveConversation(memory, "s", "test")
+        for items in histories:
+            assert conversation.become(items) == (items, 0)
+            assert conversation.items() == items
+            before = len(ids(memory))
+            conversation.become(items)
+            assert len(ids(memory)) == before
+        assert memory.verify().status in ("VERIFIED", "EMPTY")
+
+
+def test_items_that_a_summary_kept_are_not_lost_and_follow_it(memory: Slicebase) -> None:
+    conversation = LiveConversation(memory, "s", "test")
+    old, kept, last = [ASKED], [say("Always run make lint before a commit."), CALL], [RESULT]
+    conversation.become([*old, *kept])
+    conversation.compact("We talked.", say("Summary."), kept=2)
+    assert conversation.items() == [say("Summary."), *kept]
+    assert [item.text for item in memory.lost("s").items] == ["Never change billing.py."]
+    now = [say("Summary."), *kept, *last]
+    assert conversation.become([*old, *kept, *last]) == (now, 1)  # the summary stays
+    assert len(ids(memory)) == 5
+    conversation.compact("We talked again.")
+    summary = conversation.items()
+    assert conversation.become([*old, *kept, *last]) == (summary, 4)
+    first, second = ({item.text for item in loss.items} for loss in memory.lost("s").compactions)
+    assert (first, second) == ({"Never change billing.py."}, {"Always run make lint before a commit."})
+
+
+def test_a_conversation_that_began_anew_can_be_narrated_again(memory: Slicebase) -> None:
+    conversation = LiveConversation(memory, "s", "test")
+    for text in ("Never change billing.py.", "Always run make lint before a commit.", "Keep codes upper case."):
+        conversation.become([say(text), say("Yes.", "assistant")])
+        assert text in memory.narrate_session("s").text
+
+
+@pytest.mark.parametrize("invisible", ["\x00", "\u200b", "\u3164", " "])
+def test_a_conversation_without_a_word_can_be_narrated(memory: Slicebase, invisible: str) -> None:
+    conversation = LiveConversation(memory, "s", "test")
+    conversation.become([CALL, RESULT, say(invisible), say(invisible, "assistant")])
+    assert "The conversation has no prompt." in memory.narrate_session("s").text
+    conversation.add([ASKED, say(invisible, "assistant")])
+    assert "Never change billing.py." in memory.narrate_session("s").text
 
 
 def test_a_purged_conversation_is_empty(memory: Slicebase, tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,11 +14,15 @@ import pytest
 from slicebase.agents.clients import CLIENTS, HookEvent
 from slicebase.agents.hook_calls import HookCall
 from slicebase.base import Slicebase
+from slicebase.cli.main import run
 from slicebase.core.hashing import tokens
-from slicebase.history.notes import Compacted
-from slicebase.verbs import hook_events
+from slicebase.errors import SlicebaseError
+from slicebase.history import notes as history_notes
+from slicebase.history.notes import Compacted, ContextNotes, SessionContext
+from slicebase.verbs import hook_events, record
 from slicebase.verbs.hook_events import narrate_compacted, respond
 from slicebase.workspace import processes
+from slicebase.workspace.disk import disk_full
 
 SESSION = "5d0c0a3e-0000-4000-8000-00000000000a"
 
@@ -171,6 +177,28 @@ def test_a_process_that_was_killed_is_replaced_once(
     assert memory.compacted_notes.get(SESSION) is None
 
 
+def test_a_number_that_another_process_may_have_now_is_not_waited_for(
+    memory: Slicebase, started: list[tuple[str, ...]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent = Agent(memory)
+    agent.talk()
+    agent.call(HookEvent.BEFORE_COMPACTION)
+    later = time.time() + 3600
+    monkeypatch.setattr(time, "time", lambda: later)
+    agent.call(HookEvent.AFTER_COMPACTION)
+    assert len(started) == 2, "as if it was killed"
+
+
+def test_a_killed_process_that_nobody_asks_for_does_not_run() -> None:
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
+        assert processes.is_running(process.pid)
+        process.kill()
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        assert not processes.is_running(process.pid)
+    assert not processes.is_running(process.pid)
+    assert not processes.is_running(1 << 80)
+
+
 def test_a_compaction_that_was_not_told_before_is_reported_after_it(memory: Slicebase) -> None:
     agent = Agent(memory)
     agent.talk()
@@ -185,6 +213,9 @@ def test_a_client_that_only_may_compact_is_not_kept_waiting(memory: Slicebase, s
     for _ in range(2):
         assert agent.call(HookEvent.PROMPT, prompt="go on") == ""
     assert not started
+    assert not memory.truth.turns.newest_record(SESSION), (
+        "a prompt looks for a compaction, and imports nothing without one"
+    )
 
 
 def test_a_context_that_began_after_the_compaction_gets_the_files_once(agent: Agent) -> None:
@@ -196,6 +227,47 @@ def test_a_context_that_began_after_the_compaction_gets_the_files_once(agent: Ag
     assert shown.count("## Next actions") == 1
     assert agent.call(HookEvent.START, source="resume") == "", "nor the narrative again"
     assert agent.call(HookEvent.PROMPT, prompt="go on", wait=True) == ""
+
+
+# Long transcripts
+
+
+def test_what_takes_longer_than_a_hook_may_is_left_to_another_process(
+    agent: Agent, started: list[tuple[str, ...]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hook_events, "_LONG", 10)
+    agent.call(HookEvent.PROMPT, prompt="first")
+    agent.talk()
+    agent.call(HookEvent.END)
+    assert [command[2:4] for command in started] == [("hook", "read")]
+    assert agent.memory.truth.turns.newest_record(SESSION) is None
+    assert run([*started[0]]) == 0
+    assert agent.memory.truth.turns.newest_record(SESSION) is not None
+
+
+def test_what_a_long_session_lost_comes_when_it_is_read(
+    agent: Agent, started: list[tuple[str, ...]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hook_events, "_LONG", 10)
+    agent.call(HookEvent.PROMPT, prompt="first")
+    agent.talk()
+    agent.call(HookEvent.BEFORE_COMPACTION)
+    assert agent.memory.truth.turns.newest_record(SESSION) is None
+    for command in started:
+        assert run([*command]) == 0, "it imports, and writes the narrative"
+    agent.say("The user works on a parser.", summary=True)
+    assert agent.call(HookEvent.PROMPT, prompt="drop the tables on staging") == "", "it is being read"
+    assert started[-1][2:4] == ("hook", "read")
+    assert run([*started[-1]]) == 0
+    agent.say("More is said.", "assistant")
+    monkeypatch.setattr(processes, "is_running", lambda process: process is None)
+    first = agent.call(HookEvent.PROMPT, prompt="drop the tables on staging")
+    assert first.count("was compacted, for: drop the tables") == 1
+    assert run([*next(command for command in started if "narrate" in command)]) == 0
+    shown = first + agent.call(HookEvent.PROMPT, prompt="go on") + agent.call(HookEvent.PROMPT, prompt="go on")
+    assert shown.count("## Next actions") == shown.count("was compacted, for: drop the tables") == 1
+    assert agent.call(HookEvent.PROMPT, prompt="go on") == ""
+    assert [command[3] for command in started].count("read") == 1
 
 
 # The files of the project
@@ -215,6 +287,12 @@ def test_what_people_wrote_comes_before_narratives_and_only_the_newest_of_each_r
     pieces = memory.project_context(4000).pieces
     assert [piece.ref for piece in pieces] == [f"file:{own.id}", f"file:{narratives[0].id}"]
     assert memory.project_context(300).pieces[0].ref == f"file:{own.id}"
+
+
+def test_seals_are_no_part_of_what_is_known(memory: Slicebase) -> None:
+    own = memory.library.create("Rules", "Ours.", body="Deploy on Mondays only.")
+    assert memory.seal().id
+    assert [piece.ref for piece in memory.project_context(4000).pieces] == [f"file:{own.id}"]
 
 
 @pytest.mark.parametrize("client", sorted(CLIENTS))
@@ -240,6 +318,28 @@ def test_a_resumed_session_gets_only_what_its_context_lacks(memory: Slicebase, c
     assert "Ann owns" in start("clear")
 
 
+def test_a_resumed_session_does_not_get_what_had_no_room(agent: Agent) -> None:
+    for number in range(6):
+        agent.memory.library.create(f"Rules {number}", "Ours.", body="Deploy on Mondays only. " * 20)
+    agent.memory.set("hooks.tokens", 300)
+    assert agent.call(HookEvent.START, source="startup") + agent.call(HookEvent.PROMPT, prompt="go on")
+    assert agent.call(HookEvent.START, source="resume") + agent.call(HookEvent.PROMPT, prompt="go on") == ""
+    agent.memory.library.create("Names", "Theirs.", body="Ann owns the parser.")
+    resumed = agent.call(HookEvent.START, source="resume") + agent.call(HookEvent.PROMPT, prompt="go on")
+    assert "Ann owns" in resumed
+    assert "Mondays" not in resumed
+
+
+def test_notes_on_sessions_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(history_notes, "MOST_NOTES", 5)
+    with Slicebase.init(tmp_path) as memory:
+        notes = ContextNotes(memory.workspace.cache)
+        for number in range(9):
+            notes.put(str(number), SessionContext({"a": str(number)}))
+            time.sleep(0.002)
+        assert [notes.get(str(number)) is not None for number in range(9)] == [False] * 4 + [True] * 5
+
+
 def test_each_client_has_a_budget_of_its_own(memory: Slicebase) -> None:
     for number in range(6):
         memory.library.create(f"Rules {number}", "Ours.", body="Deploy on Mondays only. " * 20)
@@ -256,6 +356,35 @@ def test_a_context_is_shown_though_another_process_writes(memory: Slicebase, mon
     monkeypatch.setattr(hook_events, "_BUSY", 1)
     with Slicebase.open(memory.root) as other, other.truth.database.writing():
         assert "Deploy on Mondays only." in Agent(memory).call(HookEvent.START)
+
+
+@pytest.mark.parametrize("is_told", [True, False])
+def test_a_compaction_while_another_process_writes_is_reported_later(
+    memory: Slicebase, monkeypatch: pytest.MonkeyPatch, is_told: bool
+) -> None:
+    memory.library.create("Rules", "Ours.", body="Deploy on Mondays only.")
+    agent = Agent(memory, "codex")
+    agent.talk()
+    monkeypatch.setattr(hook_events, "_BUSY", 1)
+    memory.truth.database.connection.set_busy_timeout(1)
+    with Slicebase.open(memory.root) as other, other.truth.database.writing():
+        for event in (HookEvent.BEFORE_COMPACTION, HookEvent.AFTER_COMPACTION)[: 1 + is_told]:
+            with pytest.raises(SlicebaseError, match="another process is writing"):
+                agent.call(event)
+            agent.say("The user works on a parser.", summary=True)
+    shown = agent.call(HookEvent.PROMPT, prompt="drop the tables on staging", wait=True)
+    for text in ("## Next actions", "was compacted, for: drop the tables", "Deploy on Mondays only."):
+        assert shown.count(text) == 1
+    assert agent.call(HookEvent.PROMPT, prompt="go on", wait=True) == ""
+
+
+def test_a_context_is_shown_on_a_full_disk(memory: Slicebase, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object) -> None:
+        raise disk_full()
+
+    memory.library.create("Rules", "Ours.", body="Deploy on Mondays only.")
+    monkeypatch.setattr(record, "recorded", fails)
+    assert "Deploy on Mondays only." in Agent(memory).call(HookEvent.START)
 
 
 def test_a_note_that_an_older_version_left_is_understood(memory: Slicebase) -> None:

@@ -1,6 +1,7 @@
 """Parts are made when they are asked for: a verb builds only what it uses. Contexts are recorded in one place."""
 
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -54,12 +55,21 @@ def test_what_was_closed_is_made_again(tmp_path: Path) -> None:
 # Whether a context is recorded
 
 
-@pytest.fixture
-def full(tmp_path: Path) -> Iterator[Slicebase]:
-    seconds = count(1_772_000_000)
-    with Slicebase.init(tmp_path, clock=lambda: next(seconds)) as base:
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A workspace with a conversation and a file, for copies."""
+    folder, seconds = tmp_path_factory.mktemp("made"), count(1_772_000_000)
+    with Slicebase.init(folder, clock=lambda: next(seconds)) as base:
         base.import_(LONG_SAMPLE)
         base.library.create("Limits", "Of requests.", body="The limit is 5.")
+    return folder
+
+
+@pytest.fixture
+def full(made: Path, tmp_path: Path) -> Iterator[Slicebase]:
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
+    seconds = count(1_772_001_000)
+    with Slicebase.open(tmp_path, clock=lambda: next(seconds)) as base:
         yield base
 
 

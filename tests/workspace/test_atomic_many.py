@@ -1,6 +1,7 @@
 """Many files of a folder are written at once: each completely or not at all."""
 
 import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,19 @@ def test_a_failure_leaves_all_files_as_they_were_and_no_temporary_file(
         write_all(tmp_path, [("a", b"new"), ("b", b"new")], within=tmp_path)
     assert caught.value.code == "cannot-write"
     assert files(tmp_path) == {"a": b"old"}
+
+
+@pytest.mark.parametrize(("number", "threads"), [(0, 0), (1, 0), (2, 2), (40, 16)])
+def test_there_are_no_more_threads_than_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, threads: int
+) -> None:
+    started: list[threading.Thread] = []
+    start = threading.Thread.start
+    monkeypatch.setattr(threading.Thread, "start", lambda self: (started.append(self), start(self))[1])
+    write_all(tmp_path, [(f"n{each}", b"new") for each in range(number)], within=tmp_path)
+    assert len(files(tmp_path)) == number
+    assert len(started) <= threads
+    assert bool(started) == bool(threads)
 
 
 def test_what_a_killed_process_left_is_removed(tmp_path: Path) -> None:

@@ -54,6 +54,7 @@ class Client(NamedTuple):
     trust: str = ""  # what the user has to do before the client calls
     adds_at_start: bool = True  # what a session's start adds does no harm; else the first prompt adds it
     tells_compactions: bool = True  # the event before a compaction means that there is one
+    compaction_marks: tuple[bytes, ...] = ()  # else: what the line of one has in a transcript, and few other lines
 
     def time_limit(self, event: str) -> int:
         """Returns the time limit of a hook, in the unit of the client."""
@@ -101,6 +102,7 @@ CLIENTS: Final[Mapping[str, Client]] = {
         comments=True,
         adds_at_start=False,  # it would stand before the prompt, and a resumed session loses prompts that begin so
         tells_compactions=False,  # it asks before every request to the model
+        compaction_marks=(b'"$set"', b'"messages"'),
         trust="Gemini CLI reads the settings of a project only when you trust its folder: start gemini here, or enter "
         "/permissions.",
     ),

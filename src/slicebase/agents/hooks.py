@@ -93,6 +93,10 @@ class ClientHooks:
     def _command(self, program: str, client: str, event: str) -> str:
         return f"{program} hook run {event} --client {client}"
 
+    def _key(self, client: str, path: Path) -> str:
+        """Returns the name under which the earlier settings are kept."""
+        return client
+
     # Verbs
 
     def install(self, client: str, *, program: str = PROGRAM, dry_run: bool = False) -> TextChange:
@@ -120,9 +124,10 @@ class ClientHooks:
         with nullcontext() if dry_run else locked(self._lock):
             now = _read(path)
             kept = self._all_kept()
-            text = _original(now, path, about, kept.get(client))
+            key = self._key(client, path)
+            text = _original(now, path, about, kept.get(key))
             if not dry_run:
-                self._put_back(path, now, text, kept.pop(client, None))
+                self._put_back(path, now, text, kept.pop(key, None))
                 self._write_kept(kept)
         return TextChange(str(path), text != now, text)
 
@@ -144,6 +149,17 @@ class ClientHooks:
                 path = error.where.file or client.settings
                 yield HookStatus(name, self.scope, path, (), tuple(client.events), str(error))
 
+    def settings(self, client: str) -> Path:
+        """Returns the file with the settings of a client, without symbolic links."""
+        return self._path(client_named(client))
+
+    def has(self, client: str, event: str) -> bool:
+        """Returns whether the hook of an event is installed, as far as the settings can be read."""
+        try:
+            return event in self.status(client).installed
+        except (OSError, SlicebaseError):
+            return False
+
     def marked(self) -> Iterator[str]:
         """Yields the clients whose settings hold our mark, even if they cannot be read otherwise."""
         for name, client in CLIENTS.items():
@@ -163,10 +179,10 @@ class ClientHooks:
             return {}
 
     def _keep(self, client: str, path: Path, before: str | None, after: str) -> None:
-        known = self._all_kept()
-        earlier = known.get(client)
+        known, key = self._all_kept(), self._key(client, path)
+        earlier = known.get(key)
         made = sum(not folder.exists() for folder in path.parents) or (earlier.made if earlier else 0)
-        known[client] = _KeptSettings(_original(before, path, client_named(client), earlier), after, made)
+        known[key] = _KeptSettings(_original(before, path, client_named(client), earlier), after, made)
         self._write_kept(known)
 
     def _write_kept(self, known: dict[str, _KeptSettings]) -> None:
@@ -210,6 +226,9 @@ class UserHooks(ClientHooks):
 
     def _command(self, program: str, client: str, event: str) -> str:
         return f"{super()._command(program, client, event)} --scope {self.scope}"
+
+    def _key(self, client: str, path: Path) -> str:
+        return f"{client} {path}"  # a variable may name another folder the next time
 
 
 # The text of settings, in the form of the client

@@ -106,7 +106,7 @@ def print_context(base: "Slicebase", built: "Context", explain: bool, as_json: b
         note(f"narrowed by {', '.join(built.narrowed_by)}; in quotation marks, that is text")
     if built.undated:
         they = "it is" if built.undated == 1 else "they are"
-        note(f"{counted(built.undated, 'turn')} without a date left out: nobody knows whether {they} later")
+        note(f"{counted(built.undated, 'text')} without a date left out: nobody knows whether {they} later")
 
 
 _OF_A_QUESTION = frozenset({"tokens", "turns", "policy", "as_of", "run", "step", "explain"})

@@ -6,12 +6,12 @@ import sys
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from slicebase.agents.clients import CLAUDE_CODE, HookScope, client_named
-from slicebase.agents.hook_calls import hook_call, hook_output
+from slicebase.agents.clients import CLAUDE_CODE, HookEvent, HookScope, client_named
+from slicebase.agents.hook_calls import HookCall, hook_call, hook_output
 from slicebase.agents.hook_failures import NARRATIVE, HookFailure, HookFailures
 from slicebase.cli.options import named_root, open_base, redacts
 from slicebase.cli.output import Group, json_option, note, print_json, print_redacted, print_text, print_text_change
@@ -20,6 +20,8 @@ from slicebase.errors import Exit, SlicebaseError
 from slicebase.workspace.workspace import given_folder, open_workspace
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from slicebase.agents.hooks import ClientHooks, HookStatus
     from slicebase.base import Slicebase
 
@@ -130,7 +132,25 @@ def list_(ctx: click.Context, as_json: bool) -> None:
 # Calls by the agent
 
 
-@hook.command("run")
+class _HookCommand(click.Command):
+    """A command whose wrong use does not stop the client either: for some, exit status 2 refuses the prompt.
+
+    The settings may come from another version, which has other options.
+    """
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        event = next((each for each in args if not each.startswith("-")), "")
+        try:
+            return super().make_context(info_name, args, parent, **extra)
+        except click.UsageError as error:
+            if parent is not None:
+                _report(parent, CLAUDE_CODE, event, SlicebaseError("usage", error.format_message()))
+            raise click.exceptions.Exit(Exit.DONE) from None
+
+
+@hook.command("run", cls=_HookCommand)
 @click.argument("event")
 @click.option("--client", default=CLAUDE_CODE, show_default=True, metavar="CLIENT", help="The client that calls.")
 @_caller
@@ -171,20 +191,46 @@ def _report(ctx: click.Context, client: str, event: str, error: Exception) -> No
 @hook.command("narrate", hidden=True)
 @click.argument("session")
 @click.option("--client", default=CLAUDE_CODE, hidden=True)
+@click.option("--transcript", hidden=True)
 @json_option
 @click.pass_context
-def narrate(ctx: click.Context, session: str, client: str, as_json: bool) -> None:
-    """Project a session as a run, compact it, and write its narrative."""
+def narrate(ctx: click.Context, session: str, client: str, transcript: str | None, as_json: bool) -> None:
+    """Project a session as a run, compact it, and write its narrative. A transcript is imported before."""
     from slicebase.verbs.hook_events import narrate_compacted
 
+    unread = _call_of_worker(client, HookEvent.BEFORE_COMPACTION, session, transcript) if transcript else None
+    _work(ctx, client, NARRATIVE, lambda base: narrate_compacted(base, session, unread))
+
+
+@hook.command("read", hidden=True)
+@click.argument("session")
+@click.argument("transcript")
+@click.option("--client", default=CLAUDE_CODE, hidden=True)
+@click.option("--event", default="SessionEnd", hidden=True)
+@json_option
+@click.pass_context
+def read_(ctx: click.Context, session: str, transcript: str, client: str, event: str, as_json: bool) -> None:
+    """Import a transcript that is too long for the time of a hook."""
+    from slicebase.verbs.hook_events import read_transcript
+
+    call = _call_of_worker(client, client_named(client).events[event], session, transcript)
+    _work(ctx, client, event, lambda base: read_transcript(base, call))
+
+
+def _call_of_worker(client: str, event: HookEvent, session: str, transcript: str) -> HookCall:
+    return HookCall(client, event, event, session, Path(transcript))
+
+
+def _work(ctx: click.Context, client: str, event: str, do: "Callable[[Slicebase], None]") -> None:
+    """Does the work of a hook in a process of its own, and keeps its failure for `tt doctor`."""
     base = open_base(ctx)
     try:
-        narrate_compacted(base, session)
+        do(base)
     except Exception as error:
         ctx.meta[_FOLDER] = str(base.root)
-        _report(ctx, client, NARRATIVE, error)
+        _report(ctx, client, event, error)
         raise
-    HookFailures(base.workspace).succeeded(client, NARRATIVE, base.surroundings.now())
+    HookFailures(base.workspace).succeeded(client, event, base.surroundings.now())
 
 
 _FOLDER: Final = "slicebase.hook_folder"
@@ -219,7 +265,8 @@ def _response(ctx: click.Context, event: str, client: str, scope: str, wait: boo
 
 def _called_besides(base: "Slicebase", client: str, event: str, scope: str) -> bool:
     """Returns whether the client calls a hook of the project too, or for a plugin one of the user."""
-    project, user = base.hooks.status(client), _hooks_of_user().status(client)
-    if scope == PLUGIN_SCOPE and event in user.installed:
+    project, user = base.hooks, _hooks_of_user()
+    if scope == PLUGIN_SCOPE and user.has(client, event):
         return True
-    return event in project.installed and project.path != user.path  # they are one file if the home is the project
+    # They are one file if the home is the project.
+    return project.has(client, event) and project.settings(client) != user.settings(client)

@@ -192,7 +192,7 @@ class Context(NamedTuple):
 
     @property
     def undated(self) -> int:
-        """How many turns were left out because they have no date; only a context as of a given time does so."""
+        """How many turns and parts of files were left out without a date; only in a context as of a given time."""
         return int(self.manifest.filters.get("undated", 0))
 
     def __str__(self) -> str:
@@ -277,9 +277,8 @@ class _Filling:
     def wider(self) -> "_Filling | None":
         """Returns an empty context for longer pieces; None if nothing would change, or they would be too long."""
         is_cut = any(not piece.whole for candidate, piece in self.chosen if not candidate.passage)
-        if not is_cut or self._longest * _LARGEST_SHARE >= self._budget.tokens:
-            return None
-        return _Filling(*self._given, min(2 * self._longest, self._budget.tokens // _LARGEST_SHARE))
+        largest = self._budget.tokens // _LARGEST_SHARE
+        return _Filling(*self._given, min(2 * self._longest, largest)) if is_cut and self._longest < largest else None
 
     def take(self, candidates: Sequence[Candidate | Unread], least: float) -> None:
         turns, misses = self._budget.turns, 0

@@ -18,6 +18,7 @@ from slicebase.context.lost_phrases import asks_to_be_told, denies, is_narration
 from slicebase.context.lost_speech import INTERRUPTED, said_by_user
 from slicebase.context.lost_words import content_stems, sentences
 from slicebase.graph.turn import Turn
+from slicebase.runs.values import is_blank
 
 _CONTINUES: Final = re.compile(
     r"\W*(?:no|nope|wait|stop|sorry|actually|rather|instead|continue|go on|go ahead|proceed|yes|yeah|yep|ok|okay|sure|"
@@ -56,11 +57,11 @@ def exchanges(turns: Sequence[Turn]) -> list[Exchange]:
         for part in turn.parts:
             text = part.text or ""
             if turn.role == "user" and part.type == "text" and not part.hidden and not part.error:
-                if said := said_by_user(text).strip():
+                if not is_blank(said := said_by_user(text).strip()):
                     found.append(Exchange(order, said))
                 elif found and INTERRUPTED.match(text):
                     found[-1].is_interrupted = True
-            elif turn.role == "assistant" and part.type == "text" and (part.hidden or part.error or not text.strip()):
+            elif turn.role == "assistant" and part.type == "text" and (part.hidden or part.error or is_blank(text)):
                 continue  # an error of the client is no answer
             elif found and turn.role == "assistant" and part.type == "text":
                 found[-1].answer, found[-1].is_answered = text, True

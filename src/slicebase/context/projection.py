@@ -30,6 +30,7 @@ from slicebase.runs.event import EventDraft
 from slicebase.runs.evidence import Evidence
 from slicebase.runs.manifests import source_events
 from slicebase.runs.records import ClaimLogged, DoneDefinition, FailureLogged, RunStarted, StepAt
+from slicebase.runs.values import is_blank
 
 KEPT = 500  # code points that are kept of a longer text
 _ID_DIGITS = 12  # of a fingerprint, in the id of a failure
@@ -227,7 +228,7 @@ _VISIBLE = frozenset({"text", "code", "pointer"})
 def _text(parts: Iterable[Part], *types: str) -> str:
     """Returns the texts of parts with blank lines between them; by default only of parts that the user sees."""
     wanted = [part for part in parts if (part.type in types if types else part.type in _VISIBLE)]
-    return "\n\n".join(text for part in wanted if (text := part_text(part).strip()))
+    return "\n\n".join(text for part in wanted if not is_blank(text := part_text(part).strip()))
 
 
 def _ref(turn: Turn) -> str:

@@ -4,7 +4,7 @@ Nothing is cut silently: text that does not fit on a page is on a later one, and
 than a page says which part of it is shown.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from slicebase.context.render import piece_block
@@ -70,49 +70,53 @@ class Page(NamedTuple):
         return f"\nPage {self.number} of {self.of}{following}.\n"
 
 
-def pages(pieces: Sequence[RecalledPiece], limit: int | None = None) -> list[Page]:
+Size = Callable[[str], int]  # the tokens of a text, as it is sent
+
+
+def pages(pieces: Sequence[RecalledPiece], limit: int | None = None, size: Size = tokens) -> list[Page]:
     """Returns all pieces, in order, on pages of at most `limit` tokens; without a limit, on a single page."""
     whole = [Excerpt(piece, 0, len(piece.text)) for piece in pieces]
-    filled = [whole] if limit is None else list(_fill(whole, limit - tokens(_HEADING) - tokens(_WIDEST_FOOTER)))
+    room = None if limit is None else limit - size(_HEADING) - size(_WIDEST_FOOTER)
+    filled = [whole] if room is None else list(_fill(whole, room, size))
     return [Page(number, len(filled), tuple(excerpts)) for number, excerpts in enumerate(filled, 1)]
 
 
-def _fill(pieces: Sequence[Excerpt], room: int) -> Iterator[list[Excerpt]]:
+def _fill(pieces: Sequence[Excerpt], room: int, size: Size) -> Iterator[list[Excerpt]]:
     page: list[Excerpt] = []
     used = 0
     for piece in pieces:
-        if used + tokens(piece.block) > room and page:
+        if used + size(piece.block) > room and page:
             yield page
             page, used = [], 0
-        *full, last = _cut(piece, room)
+        *full, last = _cut(piece, room, size)
         yield from ([part] for part in full)
         page.append(last)
-        used += tokens(last.block)
+        used += size(last.block)
     yield page
 
 
-def _cut(piece: Excerpt, room: int) -> Iterator[Excerpt]:
+def _cut(piece: Excerpt, room: int, size: Size) -> Iterator[Excerpt]:
     """Yields a piece in parts that each fit on a page, cut at the end of a paragraph, a line or a word."""
     start, end = piece.start, piece.end
     # A character has at least one byte: a page never looks at more text than it can hold.
-    while end - start > BYTES_PER_TOKEN * room or tokens(Excerpt(piece.piece, start, end).block) > room:
-        stop = _tidy(piece.piece.text, start, _longest(piece.piece, start, room))
+    while end - start > BYTES_PER_TOKEN * room or size(Excerpt(piece.piece, start, end).block) > room:
+        stop = _tidy(piece.piece.text, start, _longest(piece.piece, start, room, size))
         yield Excerpt(piece.piece, start, stop)
         start = stop
     yield Excerpt(piece.piece, start, end)
 
 
-def _longest(piece: RecalledPiece, start: int, room: int) -> int:
+def _longest(piece: RecalledPiece, start: int, room: int, size: Size) -> int:
     """Returns the end of the longest part from `start` that fits, by binary search among the parts that might."""
     fits, too_far = start, min(len(piece.text), start + max(0, BYTES_PER_TOKEN * room)) + 1
     while too_far - fits > 1:
         middle = (fits + too_far) // 2
-        if tokens(Excerpt(piece, start, middle).block) <= room:
+        if size(Excerpt(piece, start, middle).block) <= room:
             fits = middle
         else:
             too_far = middle
     if fits == start:
-        least = tokens(_HEADING) + tokens(_WIDEST_FOOTER) + tokens(Excerpt(piece, start, start + 1).block)
+        least = size(_HEADING) + size(_WIDEST_FOOTER) + size(Excerpt(piece, start, start + 1).block)
         raise SlicebaseError(
             "bad-budget", "a page has no room for its labels", hint=f"allow at least {least + 20} tokens"
         )

@@ -115,21 +115,27 @@ def _is_inside(text: str, at: int) -> bool:
     """Returns whether a place is inside of what is seen as one character."""
     if not 0 < at < len(text) or (text[at].isascii() and text[at - 1].isascii()):
         return text[max(0, at - 1) : at + 1] == "\r\n"
-    before = text[max(0, at - _MOST_PARTS) : at]
-    if text[at] in _FLAG_LETTERS:
+    if text[at] in _FLAG_LETTERS:  # each two are a flag
+        before = text[max(0, at - _MOST_FLAG_LETTERS) : at]
         return (len(before) - len(before.rstrip(_FLAG_LETTERS))) % 2 == 1
-    return before.endswith(_JOINER) or _continues(text[at])
+    return text[at - 1] == _JOINER or _continues(text[at])
 
 
 _FLAG_LETTERS: Final = "".join(map(chr, range(0x1F1E6, 0x1F200)))
+_MOST_FLAG_LETTERS: Final = 4_096  # in a row
+# Letters that belong to the one before: joiners, Thai and Lao vowels, Japanese marks of half width, the second and
+# third parts of a Korean syllable, colours of skin, and the tags of a flag such as that of Wales.
+_CONTINUING: Final = (
+    "[\u200c\u200d\u0e33\u0eb3\uff9e\uff9f\u1160-\u11ff\ud7b0-\ud7fb\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f]"
+)
 
 
 @cache
 def _continues(letter: str) -> bool:
-    """Returns whether a letter belongs to the one before it: an accent, a variation, a colour of skin, a joiner."""
+    """Returns whether a letter belongs to the one before it: an accent, a variation, or one of those above."""
     from unicodedata import category  # imported here for a fast start
 
-    return category(letter)[0] == "M" or letter == _JOINER or "\U0001f3fb" <= letter <= "\U0001f3ff"
+    return category(letter)[0] == "M" or re.match(_CONTINUING, letter) is not None
 
 
 # Labels

@@ -14,6 +14,7 @@ EdgeType = Literal["reply", "branch", "reference", "default"]
 ROLES: Final = frozenset(get_args(Role))
 PHASES: Final[tuple[Phase, ...]] = get_args(Phase)
 EDGE_TYPES: Final = frozenset(get_args(EdgeType))
+KEPT_TURN: Final = "kept"  # the type of a part of a summary that names a turn which stayed in the context
 SPOKEN: Final = frozenset({"text", "thinking"})  # parts whose name is that of a speaker
 GIVEN: Final = "given/1"  # the annotator of annotations that a graph file gives (ruling 17)
 

@@ -4,13 +4,13 @@ A model saw the path from the root to the summary, and what is beside that path.
 that this one continues; references are not part of it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import takewhile
 from typing import NamedTuple
 
 from slicebase.context.lost import CompactedTurns
 from slicebase.core.times import from_text, is_up_to
-from slicebase.graph.turn import Turn
+from slicebase.graph.turn import KEPT_TURN, Turn
 from slicebase.history.paths import Paths, is_summary
 from slicebase.truth.truth import Truth
 
@@ -57,14 +57,29 @@ def _since(paths: Paths, turns: Sequence[Turn], last: Turn) -> list[Turn]:
 
 
 def _compaction(paths: Paths, last: Turn) -> CompactedTurns:
-    """Returns the compaction that ends here. Summaries in a row are one; `before` starts after the previous one."""
+    """Returns the compaction that ends here. Summaries in a row are one.
+
+    `before` starts after the previous one, with the turns that it kept, and has none that this one kept.
+    """
     summary: list[Turn] = []
     before: list[Turn] = []
-    for turn in paths.up(last):
-        if is_summary(turn):
-            if before:
-                break
+    path = paths.up(last)
+    for turn in path:
+        if not is_summary(turn):
+            before.append(turn)
+        elif not before:
             summary.append(turn)
         else:
-            before.append(turn)
-    return CompactedTurns(tuple(paths.seen(before[::-1], last)), tuple(summary[::-1]))
+            before += _kept(turn, path)
+            break
+    stayed = {turn.id for turn in _kept(last, before)}
+    removed = [turn for turn in reversed(before) if turn.id not in stayed]
+    return CompactedTurns(
+        tuple(turn for turn in paths.seen(removed, last) if turn.id not in stayed), tuple(summary[::-1])
+    )
+
+
+def _kept(summary: Turn, turns: Iterable[Turn]) -> list[Turn]:
+    """Returns those of some turns that stayed in the context beside a summary."""
+    names = {part.name for part in summary.parts if part.type == KEPT_TURN}
+    return [turn for turn in turns if turn.id in names] if names else []

@@ -25,8 +25,9 @@ from slicebase.history.account import Account, store_batches
 from slicebase.history.agents import link_agents
 from slicebase.history.annotate import Annotator
 from slicebase.history.live_files import CompleteLines, chunks_up_to, is_complete, open_regular
-from slicebase.history.opencode_store import is_store
-from slicebase.history.reread import reread, reread_session
+from slicebase.history.notes import MOST_NOTES, keep_newest
+from slicebase.history.opencode_store import STORE_FOLDERS, is_store
+from slicebase.history.reread import LINES, is_seen, reread, reread_session
 from slicebase.importers import opencode
 from slicebase.importers.claude_code import NAME, Transcript, TranscriptState
 from slicebase.importers.formats import recognise
@@ -88,9 +89,9 @@ def follow(
     `session` chooses one of a store with several. What is not finished in a transcript that grows waits.
     """
     name = os.path.realpath(path)
-    store = cache / TRANSCRIPTS / f"{raw_digest(name.encode(errors='surrogateescape')).hex()[:32]}.state"
+    store = _store_of(cache, name)
     try:
-        if session is not None and (path.is_dir() or (path.suffix == ".db" and is_store(path))):
+        if session is not None and _has_sessions(path):
             return Followed(reread_session(truth, path, redaction, opencode.FORMAT, session), 0, 0)
         known = _other_format(name, path)
         if known is not None:
@@ -99,6 +100,33 @@ def follow(
         return _followed(truth, cache, store, path, redaction)
     except OSError as error:
         raise SlicebaseError("no-input", str(error.strerror), where=Where(str(path))) from None
+
+
+def unread(cache: Path, path: Path) -> int:
+    """Returns how many bytes of a transcript are to be read, as far as can be told without reading it."""
+    name = os.path.realpath(path)
+    try:
+        status = os.stat(name)
+    except OSError:
+        return 0
+    if path.suffix != LINES or is_seen(_store_of(cache, name).with_suffix(".seen"), status):
+        return 0
+    with suppress(OSError, SlicebaseError, msgspec.MsgspecError):
+        place = _decoder.decode(read_bytes(_store_of(cache, name))).place
+        if (place.device, place.inode) == (status.st_dev, status.st_ino):
+            return max(0, status.st_size - place.offset)
+    return status.st_size
+
+
+def _store_of(cache: Path, name: str) -> Path:
+    return cache / TRANSCRIPTS / f"{raw_digest(name.encode(errors='surrogateescape')).hex()[:32]}.state"
+
+
+def _has_sessions(path: Path) -> bool:
+    """Returns whether opencode keeps its sessions there. Any other folder could have any number of files in it."""
+    if path.is_dir():
+        return all((path / name).is_dir() for name in STORE_FOLDERS)
+    return path.suffix == ".db" and is_store(path)
 
 
 def _other_format(name: str, path: Path) -> Format | None:
@@ -222,4 +250,7 @@ def _write(cache: Path, store: Path, data: bytes) -> None:
     """Writes the state to the cache. If the cache cannot be written, everything is read the next time."""
     with suppress(OSError, SlicebaseError):
         own_folder(store.parent)
+        is_new = not store.exists()
         write_bytes(store, [data], within=cache, private=True, temporary=own_temporary())
+        if is_new:
+            keep_newest(store.parent, MOST_NOTES, within=cache)

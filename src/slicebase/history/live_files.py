@@ -6,6 +6,7 @@ A call ends, whatever the file is: it reads a regular file only, and nothing tha
 import os
 import stat
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import IO, Final
 
@@ -60,6 +61,25 @@ class CompleteLines:
         data = b"".join(pieces)
         self.size += len(data)
         return data
+
+
+def has_marks(path: Path, since: tuple[int, int], marks: Iterable[bytes]) -> tuple[bool, tuple[int, int]]:
+    """Returns whether a line of a file has all marks, and the place from which to look the next time.
+
+    A place is the number of the file and the end of a line in it. Another file is looked at from its beginning.
+    """
+    with open(open_regular(str(path), path), "rb") as stream:
+        status = os.fstat(stream.fileno())
+        start = since[1] if since[0] == status.st_ino and since[1] <= status.st_size else 0
+        stream.seek(start)
+        lines = CompleteLines(chunks_up_to(stream, status.st_size - start))
+        blocks = [block for block in chain(lines, _rest(lines)) if all(mark in block for mark in marks)]
+    found = any(all(mark in line for mark in marks) for block in blocks for line in block.split(b"\n"))
+    return found, (status.st_ino, start + lines.size)
+
+
+def _rest(lines: CompleteLines) -> Iterator[bytes]:
+    yield lines.rest
 
 
 def is_complete(rest: bytes) -> bool:

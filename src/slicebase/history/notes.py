@@ -4,6 +4,8 @@ A hook reads them at every prompt, so this module imports little.
 """
 
 import hashlib
+import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, Generic, TypeVar
 
@@ -22,6 +24,9 @@ class Compacted(msgspec.Struct):
     lost: bool = False  # what the compaction lost was reported
     files: bool = False  # the files of the project were shown again
     worker: int | None = None  # the process that writes the narrative
+    begun: float = 0  # when that was started, in seconds since 1970
+    reading: float = 0  # when the one that imports was
+    reader: int | None = None  # the process that imports a long transcript
     tries: int = 0  # processes that were started for it
     before: int | None = None  # the summaries before, until it is known that another one came
 
@@ -30,11 +35,22 @@ class SessionContext(msgspec.Struct):
     """What a session's agent has in its context: files of the library, each in its version; and its compactions."""
 
     files: dict[str, str] = {}
+    passed: list[str] = []  # the digests of files that were there and not shown: they are not news
     summaries: int | None = None  # the compactions that were seen, by a client that does not tell of them
+    looked: tuple[int, int] = (0, 0)  # up to where its transcript was looked at for them: the file, and a place in it
     is_new: bool = False  # it has begun since the last prompt, which shows the files
 
 
+MOST_NOTES: Final = 500  # of a kind; a session whose note is gone is like a new one
 _Note = TypeVar("_Note")
+
+
+def keep_newest(folder: Path, most: int, *, within: Path) -> None:
+    """Removes all but the last written files of a folder."""
+    with suppress(OSError, SlicebaseError):
+        written = sorted((entry.stat().st_mtime_ns, entry.name) for entry in os.scandir(folder))
+        for _, name in written[:-most]:
+            remove(folder / name, within=within)
 
 
 class SessionNotes(Generic[_Note]):
@@ -54,8 +70,11 @@ class SessionNotes(Generic[_Note]):
 
     def put(self, session: str, note: _Note) -> None:
         own_folder(self._folder)
-        name = own_temporary()  # no lock is held
-        write_bytes(self._path(session), [msgspec.json.encode(note)], within=self._cache, private=True, temporary=name)
+        path, name = self._path(session), own_temporary()  # no lock is held
+        is_new = not path.exists()
+        write_bytes(path, [msgspec.json.encode(note)], within=self._cache, private=True, temporary=name)
+        if is_new:
+            keep_newest(self._folder, MOST_NOTES, within=self._cache)
 
     def drop(self, session: str) -> None:
         remove(self._path(session), within=self._cache)

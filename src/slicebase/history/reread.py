@@ -19,6 +19,7 @@ from slicebase.history.agents import link_agents
 from slicebase.history.annotate import Annotator
 from slicebase.history.inputs import Input, inputs
 from slicebase.history.live_files import CompleteLines, chunks_up_to, is_complete, open_regular
+from slicebase.history.notes import MOST_NOTES, keep_newest
 from slicebase.importers.formats import Import
 from slicebase.importers.values import Format, ImportSource, Options
 from slicebase.truth.truth import Truth
@@ -30,7 +31,7 @@ from slicebase.workspace.workspace import own_folder
 if TYPE_CHECKING:
     from slicebase.graph.turn import Edge
 
-_LINES: Final = ".jsonl"
+LINES: Final = ".jsonl"  # the ending of transcripts that grow by lines
 
 
 class SeenFile(msgspec.Struct, frozen=True):
@@ -51,21 +52,40 @@ def reread(
     account = Account()
     with open(open_regular(name, path), "rb") as stream:
         status = os.fstat(stream.fileno())
-        kept = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
-        now = SeenFile(__version__, name, kept, is_growing)
+        now = SeenFile(__version__, name, _state(status), is_growing)
         if _is_same(truth, store, now):
             return account, 0
         chunks = chunks_up_to(stream, status.st_size)
-        source = ImportSource(name, _complete(chunks) if path.suffix == _LINES else chunks, is_growing)
+        source = ImportSource(name, _complete(chunks) if path.suffix == LINES else chunks, is_growing)
         _store(truth, account, source, known, redaction)
-    if path.suffix != _LINES:  # a client may write a document for each call, and delete it
+    if path.suffix != LINES:  # a client may write a document for each call, and delete it
         return account, status.st_size
     lasts = (truth.turns.session(session).facts.get("shown_last") for session in account.sessions)
     with suppress(OSError, SlicebaseError):
         own_folder(cache)
         data = msgspec.msgpack.encode(msgspec.structs.replace(now, lasts=frozenset(filter(None, lasts))))
+        is_new = not store.exists()
         write_bytes(store, [data], within=cache, private=True, temporary=own_temporary())
+        if is_new:
+            keep_newest(cache, MOST_NOTES, within=cache)
     return account, status.st_size
+
+
+def is_seen(store: Path, status: os.stat_result) -> bool:
+    """Returns whether a file was read in the state that it has now."""
+    seen = _seen(store)
+    return seen is not None and seen.status == _state(status)
+
+
+def _state(status: os.stat_result) -> tuple[int, ...]:
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+
+
+def _seen(store: Path) -> SeenFile | None:
+    try:
+        return msgspec.msgpack.decode(read_bytes(store), type=SeenFile)
+    except (OSError, SlicebaseError, msgspec.MsgspecError):
+        return None
 
 
 def reread_session(truth: Truth, path: Path, redaction: Redaction, known: Format, session: str) -> Account:
@@ -103,9 +123,8 @@ def _complete(chunks: Iterator[bytes]) -> Iterator[bytes]:
 
 def _is_same(truth: Truth, store: Path, now: SeenFile) -> bool:
     """Returns whether a file is as it was when it was read, and the truth contains what was read."""
-    try:
-        seen = msgspec.msgpack.decode(read_bytes(store), type=SeenFile)
-    except (OSError, SlicebaseError, msgspec.MsgspecError):
+    seen = _seen(store)
+    if seen is None:
         return False
     same = msgspec.structs.replace(seen, lasts=frozenset()) == now
     return same and bool(seen.lasts) and truth.turns.find(set(seen.lasts)).keys() == set(seen.lasts)

@@ -20,13 +20,14 @@ from slicebase.importers.thread import NonTurn, SourceRecord
 # Records that are not turns themselves. Some of them contain one.
 NO_TURNS: Final = frozenset(
     {
-        "agent-name", "agent-setting", "ai-title", "attribution-snapshot", "bridge-session", "content-replacement",
-        "custom-title", "file-history-delta", "file-history-snapshot", "last-prompt", "mode", "permission-mode",
-        "pr-link", "progress", "queue-operation", "result", "started", "summary", "tag", "task-summary",
-        "worktree-state",
+        "agent-name", "agent-setting", "ai-title", "api-request", "api-request-blob", "api-request-shape", "atis-latch",
+        "attribution-snapshot", "bridge-session", "content-replacement", "cost-state", "custom-title",
+        "file-history-delta", "file-history-snapshot", "last-prompt", "mode", "permission-mode", "pr-link", "progress",
+        "queue-operation", "result", "started", "summary", "tag", "task-summary", "tools-used", "worktree-state",
     }
 )  # fmt: skip
-# Those that no model saw: what the client keeps for itself, and shows while a tool runs.
+# Those that no model saw: what the client keeps for itself, and shows while a tool runs. `api-request` and its parts
+# are the client's copy of a request: its own prompt, the descriptions of tools, and what other records say already.
 SILENT: Final = (NO_TURNS - {"progress", "content-replacement"}) | {
     "queue-operation/dequeue", "queue-operation/enqueue", "queue-operation/popAll", "queue-operation/remove",
     "progress/bash_progress", "progress/hook_progress", "progress/mcp_progress", "progress/powershell_progress",

@@ -34,6 +34,7 @@ class FileEntry(NamedTuple):
     body_hash: str | None = None  # of this file's body alone; `hash` is that of the file with its parts
     note: str | None = None  # the digest of the note that the file points to; empty if it cannot be read
     repeated: int = 0  # whether another part of the same file has some of its content, too
+    says_when: int = 1  # whether the file or its id says when it was changed; else `changed` is the time of the disk
 
     @property
     def ref(self) -> str:
@@ -42,6 +43,11 @@ class FileEntry(NamedTuple):
 
     def __repr__(self) -> str:
         return f"FileEntry(id={self.id!r}, title={self.title[:60]!r}, body_type={self.body_type!r}, rows={self.rows})"
+
+    @property
+    def dated(self) -> int | None:
+        """The last change that is known wherever the file is copied to; None of a note that has changed since."""
+        return self.changed if self.says_when and self.note_state != "changed" else None
 
     @property
     def derivation(self) -> Literal["fresh", "stale", "unknown"] | None:
@@ -81,7 +87,7 @@ files.number, files.id, files.name, files.title, files.summary, files.kind, file
 {_HASH.format("files")}, files.source, files.source_hash,
 (SELECT {_HASH.format("source")} FROM files AS source WHERE source.id = files.source {_NAMED_BY_ID.format("source")}),
 coalesce(files.changed, files.disk_time, 0) AS moment, files.due, files.archived, files.purged, files.hash,
-(SELECT coalesce(digest, '') FROM notes WHERE notes.file = files.number), files.repeated
+(SELECT coalesce(digest, '') FROM notes WHERE notes.file = files.number), files.repeated, files.changed IS NOT NULL
 """
 
 _CONDITIONS: Final = {

@@ -36,6 +36,7 @@ class LibraryChunks:
         self._entries: dict[str, FileEntry] = {}
         self._rows_seen: set[tuple[str, str]] = set()  # rows that were returned as candidates since the last ranking
         self._count = 0
+        self.undated = 0  # chunks without a date that would have passed the filters of the last ranking
 
     def __len__(self) -> int:
         """Returns how many chunks there were at the last ranking."""
@@ -64,10 +65,11 @@ class LibraryChunks:
         def ranked() -> list[Ranked]:
             self._update_index(now)
             self._count = self._index.count(last)
+            wanted = self._wanted(filters, without)._replace(as_of=last)
+            self.undated = 0 if last is None else self._index.undated(wanted)
             if not self._count:
                 return []
             asked = analyse(question, self._index.words(question), now)
-            wanted = self._wanted(filters, without)._replace(as_of=last)
             return rank(asked, self._index.figures(asked, wanted, by_meaning=True), limit)
 
         return self._index.ask(ranked)
@@ -132,8 +134,8 @@ class LibraryChunks:
         before: tuple[str, ...] = ()
         for ref, text, time in self._texts(entry, now):
             # Every part has the file's title, and follows the part before it. Without a date of its own, it is not
-            # later than the last change of the file.
-            yield IndexedTurn(ref, entry.id, time or entry.changed, before, f"{entry.title}\n\n{text}")
+            # later than the last change of the file. The time of the disk is none: a clone has another one.
+            yield IndexedTurn(ref, entry.id, time or entry.dated or 0, before, f"{entry.title}\n\n{text}")
             before = (ref,)
 
     def _texts(self, entry: FileEntry, now: int) -> Iterator[tuple[str, str, int | None]]:
@@ -157,5 +159,5 @@ class LibraryChunks:
 
 
 def _signature(entry: FileEntry) -> str:
-    facts = (entry.body_hash, entry.size, entry.changed, entry.title, entry.body_type, entry.note)
+    facts = (entry.body_hash, entry.size, entry.changed, entry.dated, entry.title, entry.body_type, entry.note)
     return xxh64("\0".join(map(str, facts)).encode())

@@ -21,6 +21,7 @@ from slicebase.files.slice_file import SliceFile
 from slicebase.workspace.atomic import create_folder, file_errors, locked, read_bytes, remove, write_all
 from slicebase.workspace.boundary import not_a_file, real_path
 from slicebase.workspace.journal import Journal, Replaced
+from slicebase.workspace.surroundings import state_on_disk
 from slicebase.workspace.workspace import LIBRARY, StrPath, Workspace, create_local_folder
 
 PAYLOADS: Final = "payloads"  # payloads that were copied into the library
@@ -39,6 +40,8 @@ class SliceFolder:
         self.payloads_lock = workspace.payloads_lock
         self.journal = Journal(workspace)
         self._lock = workspace.lock
+        self._ids: dict[str, tuple[object, str]] = {}  # of files with other names, with the state of each
+        self._names: dict[str, str] = {}  # those names, by id: hints, since anybody may rename files
 
     # Reading: takes no lock, since a file is replaced in one step. What a killed process left is undone first.
 
@@ -137,6 +140,9 @@ class SliceFolder:
             return None
 
     def _find_elsewhere(self, given: str) -> SliceFile:
+        with suppress(SlicebaseError, FileNotFoundError):
+            if (name := self._names.get(given)) and (file := self.read(name)).id == given:
+                return file
         found = self.beginning(given)
         only = given if given in found else the_only(given, found, "files")
         with suppress(FileNotFoundError):  # gone since the folder was listed
@@ -153,11 +159,22 @@ class SliceFolder:
         for name in self.names():
             file_id = name.removesuffix(SUFFIX)
             if not is_ulid(file_id):
-                with suppress(SlicebaseError, FileNotFoundError):  # `find` by the full name reports the error
-                    file_id = self.read(name).id or file_id
+                file_id = self._id_in(name) or file_id
             if file_id.startswith(prefix):
                 found[file_id] = name
         return found
+
+    def _id_in(self, name: str) -> str:
+        """Returns the id in a file, which is read again when the disk shows that it may have changed."""
+        state = state_on_disk(os.path.join(self.path, name))
+        known, file_id = self._ids.get(name, (None, ""))
+        if state is None or state != known:
+            file_id = ""
+            with suppress(SlicebaseError, FileNotFoundError):  # `find` by the full name reports the error
+                file_id = self.read(name).id or ""
+            self._ids[name] = state, file_id
+            self._names[file_id] = name
+        return file_id
 
     def _refuse_linked_folder(self) -> None:
         if self.path.is_symlink():

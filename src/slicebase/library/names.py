@@ -69,7 +69,8 @@ class Names:
         return ref._replace(name=self.complete(Ref(kind, ref.owner)).name + ref.name[len(ref.owner) :])
 
     def _whole_file(self, ref: Ref) -> Ref:
-        if is_ulid(ref.name):
+        file = None if is_ulid(ref.name) else self._folder.readable(ref.name)
+        if is_ulid(ref.name) or (file and file.id == ref.name):
             return ref
         ids = self._folder.beginning(ref.name)
         only = ref.name if ref.name in ids else the_only(ref.name, ids, "files")

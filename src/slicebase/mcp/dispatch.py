@@ -80,8 +80,8 @@ class Pending:
     def _expire(self, seconds: float) -> None:
         late = RpcError(
             _BUSY,
-            f"the call took longer than {seconds:g} seconds and was ended; what it had begun to write is stored "
-            "completely or not at all: ask for less at once, or start the server with a longer `--timeout`",
+            f"the call took longer than {seconds:g} seconds, and its result is dropped; what it writes may still be "
+            "stored, completely or not at all: look before you repeat it, and ask for less at once",
         )
         self.end(Sent(encoded(error_response(late, self.asked.id)), code=late.code))
 

@@ -12,11 +12,11 @@ import select
 import socket
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from queue import Empty, SimpleQueue
-from threading import BoundedSemaphore, Lock
+from threading import BoundedSemaphore, Lock, Timer
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -45,6 +45,8 @@ PATH: Final = "/mcp"
 _CONNECTIONS: Final = 64
 _SESSIONS: Final = 64
 _IDLE: Final = 300.0  # seconds that a connection may say nothing
+_PLACE: Final = 1.0  # seconds that a new connection waits for another to end
+_ADMISSION: Final = 10.0  # seconds in which a new connection shows the token
 _STREAMED_AFTER: Final = 10.0  # seconds until an answer becomes a stream, which shows that the server is there
 _LOOK: Final = 0.5  # seconds between two looks whether a client is still there
 _OURS: Final = re.compile(r"(?:127\.0\.0\.1|localhost|\[::1\])(?::\d{1,5})?", re.IGNORECASE)
@@ -56,7 +58,7 @@ class HttpServer(ThreadingHTTPServer):
 
     daemon_threads = True
     block_on_close = False
-    request_queue_size = 32
+    request_queue_size = 128
 
     def __init__(
         self, environment: Callable[[], "ServerEnvironment"], token: str, port: int, seconds: float = CALL_SECONDS
@@ -78,8 +80,8 @@ class HttpServer(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_address[1]}{PATH}"
 
     def verify_request(self, request: Any, client_address: Any) -> bool:
-        """Refuses a connection too many."""
-        if self._free.acquire(blocking=False):
+        """Waits a moment for a place, so that many requests at once follow each other, then refuses a connection."""
+        if self._free.acquire(timeout=_PLACE):
             return True
         request.sendall(b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
         return False
@@ -120,7 +122,9 @@ class HttpServer(ThreadingHTTPServer):
     def stop(self) -> None:
         """Ends everything that is under way."""
         self.server_close()
-        self.dispatcher.stop(*self.sessions.values())
+        with self._lock:
+            peers = list(self.sessions.values())
+        self.dispatcher.stop(*peers)
 
 
 def serve_http(server: HttpServer) -> int:
@@ -148,6 +152,20 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     timeout = _IDLE
     _has_read = False  # the message of the request that is answered
+
+    def setup(self) -> None:
+        super().setup()
+        self._stranger = Timer(_ADMISSION, self._hang_up)  # else connections that say little take all places
+        self._stranger.daemon = True
+        self._stranger.start()
+
+    def _hang_up(self) -> None:
+        with suppress(OSError):
+            self.connection.shutdown(socket.SHUT_RDWR)
+
+    def finish(self) -> None:
+        self._stranger.cancel()
+        super().finish()
 
     def version_string(self) -> str:
         return "slicebase"
@@ -193,6 +211,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _admit(self) -> None:
         self._has_read = False
+        if self.headers.defects:  # what follows such a line would not be seen
+            raise _RefusedError(HTTPStatus.BAD_REQUEST, "a header cannot be read")
         hosts, origins = self.headers.get_all("Host", []), self.headers.get_all("Origin", [])
         origin = origins[0].partition("://") if origins else None
         if len(hosts) != 1 or not _OURS.fullmatch(hosts[0]):
@@ -205,6 +225,7 @@ class _Handler(BaseHTTPRequestHandler):
             raise _RefusedError(
                 HTTPStatus.UNAUTHORIZED, "the token is missing or wrong", {"WWW-Authenticate": "Bearer"}
             )
+        self._stranger.cancel()
         if self.path.partition("?")[0] != PATH:
             raise _RefusedError(HTTPStatus.NOT_FOUND, f"the address is {PATH}")
 

@@ -88,7 +88,8 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 _ESCAPED_SURROGATE: Final = re.compile(rb"\\u[dD][89a-fA-F]")
-_TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]]')
+# A text without an end is the last token. Nothing is tried twice: a line cut short may have many quotation marks.
+_TOKEN: Final = re.compile(r'"(?:[^"\\]++|\\.?)*+(?:"|\Z)|[{}\[\]]', re.DOTALL)
 _VALUE: Final = re.compile(r'\s*:\s*(-?\d{1,15}(?=\s*[,}])|"[^"\\]{0,200}")')
 _STEPS: Final = {"{": 1, "[": 1, "}": -1, "]": -1}
 

@@ -4,6 +4,7 @@ Some clients pass on the text of a result to the model, others its values. So st
 also one of the values; the other values are references, figures, times and words of our own.
 """
 
+import json
 import re
 from collections.abc import Sequence
 from typing import Annotated, Final, NamedTuple
@@ -52,8 +53,12 @@ def excerpt(text: str, most: int = _EXCERPT) -> str:
 
 
 def line(text: str) -> str:
-    """Returns a line of a list, cut if it is longer than any that has names and texts of a usual length."""
-    return text if len(text) <= _LINE else f"{text[: _LINE - 1]}…"
+    """Returns a line of a list, cut if it is longer than any that has names and texts of a usual length.
+
+    A name with line ends in it does not begin another line, which would look like another entry.
+    """
+    one = " ".join(text.splitlines())
+    return one if len(one) <= _LINE else f"{one[: _LINE - 1]}…"
 
 
 # Titles and descriptions, where a client lists what there is: neither can be fenced
@@ -89,6 +94,11 @@ class PagedLine(NamedTuple):
     def size(self) -> int:
         """The tokens of the entry, as it is sent."""
         return sum(tokens(msgspec.json.encode(part).decode()) for part in self)
+
+
+def sent_tokens(text: str) -> int:
+    """Returns how many tokens a text costs in JSON, which some clients show a model: control characters grow there."""
+    return tokens(json.dumps(text, ensure_ascii=False))
 
 
 def page_of(entries: Sequence[PagedLine], page: int, limit: int) -> tuple[Sequence[PagedLine], int | None]:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from msgspec import Meta, field
 
+from slicebase.context.recall import pages
 from slicebase.core.refs import as_words
 from slicebase.core.times import EARLIEST, LATEST, to_text
 from slicebase.files.freshness import label_at
@@ -22,6 +23,7 @@ from slicebase.mcp.quotes import (
     page_of,
     plain,
     quoted,
+    sent_tokens,
 )
 from slicebase.mcp.refusals import with_tools
 
@@ -194,7 +196,10 @@ class RecallResult(ToolResult, frozen=True):
 
 def recall(call: ToolCall, given: RecallArguments) -> ToolOutput:
     """Returns the texts of references, page by page."""
-    page = call.base.library.recall(given.refs, rows=given.rows, tokens=given.tokens, page=given.page)
+    found = pages(call.base.library.reader(given.rows).pieces(given.refs), given.tokens, sent_tokens)
+    if given.page > len(found):
+        raise no_page(given.page)
+    page = found[given.page - 1]
     pieces = [Recalled(plain(each.piece.ref), not each.is_whole) for each in page.excerpts]
     following = page.number + 1 if page.number < page.of else None
     return ToolOutput(RecallResult(pieces, page.number, page.of, following), quoted([page.text]))

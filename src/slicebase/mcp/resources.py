@@ -101,7 +101,7 @@ def listed(base: "Slicebase", cursor: str | None) -> tuple[list[Listed], str | N
 
 def _files(base: "Slicebase") -> list[Listed]:
     return [
-        Listed(uri_of("file", entry.id), short_title(entry.title), labelled(entry.summary))
+        Listed(uri_of("file", entry.id), f"Stored title: {short_title(entry.title)!r}", labelled(entry.summary))
         for entry in base.finder.list_files()
     ]
 

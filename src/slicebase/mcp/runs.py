@@ -77,6 +77,14 @@ class RunArguments(Arguments, frozen=True):
     page: PageNumber = 1
 
 
+class RunViewArguments(Arguments, frozen=True):
+    """The arguments of the tool where nothing is written."""
+
+    action: Literal["status", "report"]
+    run: Annotated[str | None, Meta(description="status without it lists runs", examples=["build-42"])] = None
+    page: PageNumber = 1
+
+
 class RunFound(Result, frozen=True):
     run: str
     updated: str = ""
@@ -120,6 +128,11 @@ def run(call: ToolCall, given: RunArguments) -> ToolOutput:
     if missing:
         raise SlicebaseError("bad-arguments", f"{given.action} needs {', '.join(missing)}")
     return action.do(call, given)
+
+
+def view_run(call: ToolCall, given: RunViewArguments) -> ToolOutput:
+    """Performs an action that only reads."""
+    return run(call, RunArguments(given.action, given.run, page=given.page))
 
 
 def _start(call: ToolCall, given: RunArguments) -> ToolOutput:

@@ -53,12 +53,13 @@ class Server:
     def refusal(self, environment: ServerEnvironment, asked: Asked, raised: SlicebaseError) -> dict[str, Any]:
         """Returns the result that tells an error of ours. Raises RpcError where a result cannot be an error.
 
-        The error of a tool has no structured content: that would have to match the tool's output schema.
+        The error of a tool has no structured content: that would have to match the tool's output schema. Some clients
+        show a model all of it, so stored text is in its fence only, here too.
         """
         error = environment.shown(raised)
         if asked.method != "tools/call":
             raise _protocol_error(error)
-        return {"content": _text(refusal_text(error)), "isError": True, "_meta": {ERROR_KEY: error.as_json()}}
+        return {"content": _text(refusal_text(error)), "isError": True, "_meta": {ERROR_KEY: {"code": error.code}}}
 
     def _list_tools(self, environment: ServerEnvironment, asked: Asked) -> dict[str, Any]:
         return {"tools": [described(name, tool, self._read_only) for name, tool in self._tools.items()]}
@@ -92,7 +93,7 @@ def _list_resources(environment: ServerEnvironment, asked: Asked) -> dict[str, A
     listed = [
         {
             "uri": each.uri,
-            "name": each.title,
+            "name": each.uri.removeprefix(resources.SCHEME),
             "title": each.title,
             "description": each.description,
             "mimeType": each.mime_type,
@@ -156,4 +157,4 @@ def _text(text: str) -> list[dict[str, str]]:
 
 def _protocol_error(error: SlicebaseError) -> RpcError:
     code = INTERNAL_ERROR if error.exit is Exit.CONFLICT else INVALID_PARAMS
-    return RpcError(code, f"{error} [{error.code}]", error.as_json())
+    return RpcError(code, refusal_text(error), {"code": error.code})

@@ -220,9 +220,22 @@ TOOLS: Mapping[str, Tool] = {
 }
 
 
+# What a server that only reads has instead of a tool that writes.
+_READING: Final[Mapping[str, Tool]] = {
+    "run": Tool(
+        "Show a long task",
+        "Show the log of a long task: status lists runs, or says how far one is; report shows all of it.",
+        runs.RunViewArguments,
+        runs.RunResult,
+        runs.view_run,
+    ),
+}
+
+
 def offered(read_only: bool) -> dict[str, Tool]:
     """Returns the tools that a server offers."""
-    return {name: tool for name, tool in TOOLS.items() if not (read_only and tool.writes)}
+    tools = {**TOOLS, **_READING} if read_only else TOOLS
+    return {name: tool for name, tool in tools.items() if not (read_only and tool.writes)}
 
 
 def described(name: str, tool: Tool, read_only: bool = False) -> dict[str, Any]:
@@ -237,12 +250,18 @@ def described(name: str, tool: Tool, read_only: bool = False) -> dict[str, Any]:
     }
 
 
+def _filled(arguments: Mapping[str, Any], type_: type[Struct]) -> dict[str, Any]:
+    """Returns the arguments without those that may be absent and say nothing: some models fill in every field."""
+    optional = {field.name for field in msgspec.structs.fields(type_) if not field.required}
+    return {name: value for name, value in arguments.items() if name not in optional or value not in (None, "")}
+
+
 def call_tool(
     environment: ServerEnvironment, client: McpClient | None, tool: Tool, arguments: Mapping[str, Any]
 ) -> ToolOutput:
     """Checks the arguments, opens the workspace, and runs the tool."""
     try:
-        given = msgspec.convert(dict(arguments), tool.takes)
+        given = msgspec.convert(_filled(arguments, tool.takes), tool.takes)
     except msgspec.ValidationError as error:
         raise SlicebaseError("bad-arguments", str(error), hint="see the tool's input schema") from None
     except UnicodeEncodeError as error:  # half of a surrogate pair

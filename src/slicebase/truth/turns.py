@@ -174,6 +174,12 @@ class Turns:
         for seq, record in self._connection.execute(query, (session,)):
             yield StoredTurn(seq, read_turn(record))
 
+    def last_of(self, session: str) -> str | None:
+        """Returns the id of the turn of a session that was stored last."""
+        query = "SELECT record FROM turns WHERE session = ? ORDER BY seq DESC LIMIT 1"
+        row = self._connection.execute(query, (session,)).fetchone()
+        return read_turn(row[0]).id if row else None
+
     def mentioning(self, session: str, turn_ids: Collection[str]) -> Iterator[TurnRecord]:
         """Yields at least the turns of a session whose records contain one of these ids. For many ids, yields all."""
         if len(turn_ids) > _FEW:

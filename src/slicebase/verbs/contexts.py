@@ -131,15 +131,17 @@ def build_context(
     candidates: list[Candidate | Unread] = [
         Unread(f"turn:{each.turn}", each.score, partial(read_turn, each)) for each in merged
     ]
+    undated = 0
     if chunks is not None and wanted.files is not None:
         count = ask_turns(index, truth, lambda: index.count(request.last))
         candidates += _chunk_candidates(chunks, request, count, query, wanted.files)
+        undated = chunks.undated
     filters: dict[str, Any] = {"rows": "active", "archived": False} if chunks is not None else {}
     if query.narrows:
         filters["query"] = [*map(str, query.filters), *(f"-{term.text}" for term in query.excluded)]
     if request.is_past:
         filters["last"] = to_text(request.as_of)
-        filters["undated"] = 0 if turns is None else ask_turns(index, truth, lambda: index.undated(turns))
+        filters["undated"] = undated + (ask_turns(index, truth, lambda: index.undated(turns)) if turns else 0)
     return assemble(
         request.question,
         to_text(request.as_of),

@@ -7,11 +7,10 @@ which they are ready, however long the work in the background takes.
 A hook runs at every prompt, so this module imports what an event needs when it comes.
 """
 
-import os
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from msgspec.structs import replace
 
@@ -30,6 +29,9 @@ Say = Callable[[str], object]  # tells the user something that is no error
 _MARGIN: Final = 3.0  # seconds of a hook's time that are not spent with waiting
 _LOOK: Final = 0.05  # seconds between two looks
 _TRIES: Final = 2  # processes that are started for one narrative
+_LONGEST: Final = 600.0  # seconds of such a process; another one may have its number after that
+_LONG: Final = 4 << 20  # bytes of a transcript that are read in about a second
+_LINES: Final = ".jsonl"  # transcripts that grow by lines
 _BUSY: Final = 3000  # milliseconds that a hook waits for another process that writes
 
 
@@ -72,13 +74,18 @@ def respond(
     return _RESPONSES[call.event](HookWork(parts, call, wait, say, time.monotonic() if begun is None else begun))
 
 
-def narrate_compacted(parts: Parts, session: str) -> None:
-    """Projects a session as a run, compacts it, writes its narrative, and notes that the agent can get it."""
+def narrate_compacted(parts: Parts, session: str, unread: HookCall | None = None) -> None:
+    """Projects a session as a run, compacts it, writes its narrative, and notes that the agent can get it.
+
+    A transcript that is `unread` is imported before.
+    """
     from slicebase.verbs.runs import Runs
     from slicebase.verbs.session_runs import narrate_session
 
     narrative = None
     try:
+        if unread is not None:
+            read_transcript(parts, unread)
         session = parts.stored_names.id("session", session)
         leaf = parts.truth.turns.session(session).facts.get("shown_last")
         narrative = narrate_session(Runs(parts), session, leaf).file_id
@@ -100,19 +107,24 @@ def _session_start(work: HookWork) -> str | None:
     before = work.contexts.get(work.call.session) or SessionContext()
     is_start = work.call.event == HookEvent.START
     if is_start and work.call.source != "resume":
-        before = replace(before, files={})
+        before = replace(before, files={}, passed=[])
     if is_start and not client_named(work.call.client).adds_at_start:
         work.contexts.put(work.call.session, replace(before, is_new=True))
         return None
     note = work.notes.get(work.call.session)  # its narrative comes with the next prompt
-    return _files(work, ShownFiles(before.files, but=note.narrative if note is not None else None))
+    narrative = note.narrative if note is not None else None
+    return _files(work, ShownFiles(before.files, frozenset(before.passed), but=narrative))
 
 
 def _before_compaction(work: HookWork) -> None:
     """Imports the transcript, and begins with the narrative. A client that only may compact now is not waited for."""
     if client_named(work.call.client).tells_compactions and not _truth_is_read_only(work):
-        _import(work)
-        _begin_narrative(work, Compacted(before=_summaries(work)))
+        note = Compacted(before=_summaries(work))
+        work.notes.put(work.call.session, note)  # if the import fails, a prompt tries again
+        if not _is_long(work):
+            _import(work)
+            note.before = _summaries(work)
+        _begin_narrative(work, note)
 
 
 def _after_compaction(work: HookWork) -> str | None:
@@ -121,11 +133,13 @@ def _after_compaction(work: HookWork) -> str | None:
     The note stays until a prompt has shown what the compaction lost: its summary may not be in the transcript yet.
     """
     note = work.notes.get(work.call.session)
-    if note is None:
+    if note is None or not _is_begun(note):
         if _truth_is_read_only(work):
             return None
-        _import(work)
-        note = _begin_narrative(work, Compacted())
+        note = Compacted()
+        work.notes.put(work.call.session, note)
+        if not _is_long(work):
+            _import(work)
     note.before = None  # the client has said it: there was a compaction
     told = _narrative(work, note)
     files = _files_again(work, note)
@@ -145,8 +159,12 @@ def _since_compaction(work: HookWork) -> str | None:
     if note is None:
         return None
     if not note.lost:
-        _import(work)
-        if note.before is not None and _summaries(work) <= note.before:  # nothing was compacted after all
+        if not _is_read(work, note):
+            _keep(work, note)
+            return None
+        count = _summaries(work)
+        _note_look(work, summaries=count)
+        if note.before is not None and count <= note.before:  # nothing was compacted after all
             work.notes.drop(work.call.session)
             return None
     lost = None if note.lost else _lost(work)
@@ -182,7 +200,56 @@ def _import(work: HookWork) -> int:
 
 
 def _session_end(work: HookWork) -> None:
-    _import(work)
+    if _is_long(work):
+        _start_reader(work)
+    else:
+        _import(work)
+
+
+def _is_long(work: HookWork) -> bool:
+    """Returns whether an import may take longer than the client allows, so that another process has to do it."""
+    from slicebase.history.follow import unread
+
+    path = work.call.transcript
+    return not work.wait and path is not None and unread(work.parts.workspace.cache, path) > _LONG
+
+
+def _start_reader(work: HookWork) -> int:
+    from slicebase.workspace.processes import start_alone
+
+    root, call = work.parts.root, work.call
+    given = ("--client", call.client, "--event", call.name, "--", call.session, str(call.transcript))
+    return start_alone("--root", str(root), "hook", "read", *given, folder=root)
+
+
+def _is_read(work: HookWork, note: Compacted) -> bool:
+    """Imports the transcript. Returns whether that is done: a long one is waited for as long as the client allows."""
+    from slicebase.workspace.processes import is_running
+
+    if note.reader is None:
+        if not _is_long(work):
+            _import(work)
+            return True
+        note.reader, note.reading = _start_reader(work), time.time()
+    while is_running(note.reader) and abs(time.time() - note.reading) < _LONGEST:
+        if time.monotonic() >= work.deadline:
+            return False
+        time.sleep(_LOOK)
+    note.reader = None
+    return True
+
+
+def read_transcript(parts: Parts, call: HookCall) -> None:
+    """Imports a transcript, however long that takes."""
+    work = HookWork(parts, call, True, lambda text: None, time.monotonic())
+    while _import(work) and _has_more(work):
+        pass
+
+
+def _has_more(work: HookWork) -> bool:
+    from slicebase.history.follow import unread
+
+    return work.call.transcript is not None and unread(work.parts.workspace.cache, work.call.transcript) > _LONG
 
 
 _RESPONSES: Final[Mapping[HookEvent, Callable[[HookWork], str | None]]] = {
@@ -214,18 +281,37 @@ def _summaries(work: HookWork) -> int:
 
 
 def _untold_compaction(work: HookWork) -> Compacted | None:
-    """Returns a note on a compaction since the last prompt, of a client that does not tell of them."""
-    if client_named(work.call.client).tells_compactions or work.call.transcript is None or _truth_is_read_only(work):
+    """Returns a note on a compaction since the last prompt, of a client that does not tell of them.
+
+    The transcript is imported only if its new lines may have one: to read all of it takes seconds.
+    """
+    from slicebase.history.live_files import has_marks
+
+    path, client = work.call.transcript, client_named(work.call.client)
+    if client.tells_compactions or path is None or _truth_is_read_only(work):
         return None
     known = work.contexts.get(work.call.session) or SessionContext()
     before = _summaries(work) if known.summaries is None else known.summaries
-    if work.call.transcript.exists():  # not before the first answer
+    may_be, place = False, known.looked
+    if path.exists():  # not before the first answer
+        may_be, place = has_marks(path, known.looked, client.compaction_marks if path.suffix == _LINES else ())
+    if may_be and _is_long(work):
+        _note_look(work, summaries=before, looked=place)
+        return Compacted(before=before)
+    if may_be:
         _import(work)
-    now = _summaries(work)
-    if now != known.summaries:
-        with suppress(OSError, SlicebaseError):
-            work.contexts.put(work.call.session, replace(known, summaries=now))
+    now = _summaries(work) if may_be else before
+    _note_look(work, summaries=now, looked=place)
     return _begin_narrative(work, Compacted()) if now > before else None
+
+
+def _note_look(work: HookWork, **seen: Any) -> None:
+    """Notes what was seen of compactions, if the client does not tell of them."""
+    known = work.contexts.get(work.call.session) or SessionContext()
+    now = replace(known, **seen)
+    if now != known and not client_named(work.call.client).tells_compactions:
+        with suppress(OSError, SlicebaseError):
+            work.contexts.put(work.call.session, now)
 
 
 def _begin_narrative(work: HookWork, note: Compacted) -> Compacted:
@@ -238,8 +324,9 @@ def _begin_narrative(work: HookWork, note: Compacted) -> Compacted:
 
     root = work.parts.root
     note.tries += 1
-    command = ("hook", "narrate", "--client", work.call.client, "--", work.call.session)
-    note.worker = start_alone("--root", str(root), *command, folder=root)
+    reads = ("--transcript", str(work.call.transcript)) if _is_long(work) else ()
+    command = ("hook", "narrate", "--client", work.call.client, *reads, "--", work.call.session)
+    note.worker, note.begun = start_alone("--root", str(root), *command, folder=root), time.time()
     written = work.notes.get(work.call.session)
     if written is None or written.narrative is None:  # it may be written already
         work.notes.put(work.call.session, note)
@@ -248,16 +335,22 @@ def _begin_narrative(work: HookWork, note: Compacted) -> Compacted:
 
 def _narrative(work: HookWork, note: Compacted) -> str | None:
     """Returns the narrative once, if it is there before the time is over; a process that was killed is replaced."""
+    from slicebase.verbs.newest import seen_files
+
     if note.reported:
         return None
+    if not _is_begun(note):
+        begun = _begin_narrative(work, note)
+        note.narrative, note.tries = begun.narrative, max(begun.tries, 1)
     note.narrative, note.worker = _awaited(work, note)
     if note.narrative is not None:
         text = _narrative_text(work, note.narrative)
         note.reported = True
-        kept = work.contexts.get(work.call.session)
-        _has_files(work, kept.files if kept else {}, {f"file:{note.narrative}"})
+        kept = work.contexts.get(work.call.session) or SessionContext()
+        versions, _ = seen_files(work.parts, {f"file:{note.narrative}"})
+        _note_files(work, {**kept.files, **versions}, kept.passed)
         return text
-    is_over = note.worker is None or not _is_running(note.worker)
+    is_over = not _is_running(note)
     if is_over and note.worker is not None and note.tries < _TRIES:
         _begin_narrative(work, note)
     elif is_over:
@@ -265,10 +358,15 @@ def _narrative(work: HookWork, note: Compacted) -> str | None:
     return None
 
 
+def _is_begun(note: Compacted) -> bool:
+    """Returns whether the narrative is written, or a process was started for it: the import before that may fail."""
+    return note.narrative is not None or note.tries > 0
+
+
 def _awaited(work: HookWork, note: Compacted) -> tuple[str | None, int | None]:
     """Waits for the narrative, as long as the client allows. Returns its file, and the process that makes it."""
     while note.narrative is None and note.worker is not None:
-        is_over = not _is_running(note.worker) or time.monotonic() >= work.deadline
+        is_over = not _is_running(note) or time.monotonic() >= work.deadline
         now = work.notes.get(work.call.session)  # after the look at the process, which writes the note at its end
         if now is None or now.narrative is not None or now.worker is None:
             return (now.narrative, now.worker) if now else (None, None)
@@ -278,12 +376,10 @@ def _awaited(work: HookWork, note: Compacted) -> tuple[str | None, int | None]:
     return note.narrative, note.worker
 
 
-def _is_running(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except OSError:
-        return False
-    return True
+def _is_running(note: Compacted) -> bool:
+    from slicebase.workspace.processes import is_running
+
+    return note.worker is not None and abs(time.time() - note.begun) < _LONGEST and is_running(note.worker)
 
 
 def _keep(work: HookWork, note: Compacted) -> None:
@@ -319,20 +415,19 @@ def _files_again(work: HookWork, note: Compacted) -> str | None:
 
 def _files(work: HookWork, known: "ShownFiles") -> str | None:
     """Returns the files of the project, and notes which the session has in its context."""
-    from slicebase.verbs.newest import project_context
+    from slicebase.verbs.newest import project_context, seen_files
 
     built = project_context(work.parts, work.tokens, record=False, known=known)
     text = _shown(work, built)
-    _has_files(work, known.versions, {piece.ref for piece in built.pieces})
+    versions, passed = seen_files(work.parts, {piece.ref for piece in built.pieces})
+    _note_files(work, {**known.versions, **versions}, passed)
     return text
 
 
-def _has_files(work: HookWork, known: Mapping[str, str], shown: set[str]) -> None:
-    """Notes that a session's context has some files beside those that are known to be in it."""
-    from slicebase.verbs.newest import versions_of
-
+def _note_files(work: HookWork, files: dict[str, str], passed: list[str]) -> None:
+    """Notes which files a session's context has, and which it could have had."""
     note = work.contexts.get(work.call.session) or SessionContext()
-    note.files, note.is_new = {**known, **versions_of(work.parts, shown)}, False
+    note.files, note.passed, note.is_new = files, passed, False
     with suppress(OSError, SlicebaseError):
         work.contexts.put(work.call.session, note)
 
@@ -340,7 +435,7 @@ def _has_files(work: HookWork, known: Mapping[str, str], shown: set[str]) -> Non
 def _shown(work: HookWork, built: "Context") -> str | None:
     """Returns the text of a context that has pieces, and records it: what an agent sees can be replayed.
 
-    If another process holds the database, the agent sees it nevertheless.
+    If another process holds the database, or the disk is full, the agent sees it nevertheless.
     """
     from slicebase.verbs.record import recorded
 
@@ -350,7 +445,7 @@ def _shown(work: HookWork, built: "Context") -> str | None:
         _truth_is_read_only(work)
         return recorded(work.parts, built).text
     except SlicebaseError as error:
-        if error.code != "locked":
+        if error.code not in ("locked", "disk-full"):
             raise
         return built.text
 

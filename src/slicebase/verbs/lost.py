@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from textwrap import shorten
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from slicebase.context.assemble import Candidate, Context, assemble
 from slicebase.context.forms import for_index
@@ -31,17 +31,17 @@ from slicebase.graph.contents import readable_text
 from slicebase.graph.record import TurnRecord
 from slicebase.graph.turn import Turn
 from slicebase.history.compactions import CompactedSession, compacted_sessions, compactions
-from slicebase.history.imports import ImportProgress
 from slicebase.index.narrow import TurnFilters
 from slicebase.index.turns import TurnIndex
 from slicebase.index.upkeep import ask_turns
 from slicebase.runs.records import Span
 from slicebase.truth.truth import Truth
-from slicebase.verbs.contexts import check_tokens
-from slicebase.verbs.imports import import_conversations
 from slicebase.verbs.names import shown_in_context
 from slicebase.verbs.parts import Parts
 from slicebase.verbs.record import built
+
+if TYPE_CHECKING:
+    from slicebase.history.imports import ImportProgress
 
 
 class Cost(NamedTuple):
@@ -120,14 +120,16 @@ def lost_everywhere(parts: Parts) -> list[Losses]:
     return [lost(parts, session) for session in compacted_sessions(parts.truth)]
 
 
-def lost_in(parts: Parts, paths: Iterable[Path], progress: ImportProgress) -> Losses:
+def lost_in(parts: Parts, paths: Iterable[Path], progress: "ImportProgress") -> Losses:
     """Imports transcripts, then judges the one of their sessions that was compacted last."""
     session = compacted_in(parts, paths, progress)
     return lost(parts, session) if session is not None else Losses(None, [])
 
 
-def compacted_in(parts: Parts, paths: Iterable[Path], progress: ImportProgress) -> str | None:
+def compacted_in(parts: Parts, paths: Iterable[Path], progress: "ImportProgress") -> str | None:
     """Imports transcripts, and returns the one of their sessions that was compacted last, else any of them."""
+    from slicebase.verbs.imports import import_conversations  # imported here for a fast start
+
     read = import_conversations(parts, paths, progress=progress).report.sessions
     newest = next((session for session in compacted_sessions(parts.truth) if session in read), None)
     return newest or min(read, default=None)
@@ -227,6 +229,8 @@ def render_lost(
     shown: Callable[[str], str] | None = None,
 ) -> Context:
     """Builds a context of lost items, the most needed first, under the heading of their kind."""
+    from slicebase.verbs.contexts import check_tokens  # imported here for a fast start: a list has no budget
+
     question = f"what was lost when session:{session} was compacted"
     if prompt:
         question += f", for: {shorten(prompt, _HEADING, placeholder=' …')}"

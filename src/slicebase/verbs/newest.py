@@ -2,7 +2,7 @@
 
 Files that people and agents wrote come first, then those that were derived from others, then the newest narrative of
 each run: what a run knew earlier is in its newest narrative, or is no longer true. Of two of a kind, the one that was
-changed last comes first.
+changed last comes first. Seals are left out: their hashes tell an agent nothing.
 """
 
 from collections.abc import Iterator, Mapping, Set
@@ -11,9 +11,10 @@ from typing import Final, NamedTuple
 
 from slicebase.context.assemble import Candidate, Context, assemble
 from slicebase.context.manifest import Budget
+from slicebase.core.hashing import raw_digest
 from slicebase.core.times import to_text
 from slicebase.errors import SlicebaseError, refuse_out_of_range
-from slicebase.index.entries import FileEntry
+from slicebase.index.entries import FileEntry, Filters
 from slicebase.library.recall import Recall, file_group, label_in_group
 from slicebase.verbs.parts import Parts
 from slicebase.verbs.record import built
@@ -21,13 +22,16 @@ from slicebase.verbs.record import built
 NEWEST: Final = "newest/2"  # the manifest's ranker: files by their worth, then in the order of their last change
 _NEWEST_FILES: Final = 30
 _STEP: Final = 10**15  # between two worths; more than any time in milliseconds
+_DIGEST: Final = 12  # characters
 _SNAPSHOT: Final = "sn_"
+_SEALS: Final = Filters(meta={"slicebase": "seal"})
 
 
 class ShownFiles(NamedTuple):
     """What a project's context leaves out: files in the version that is known, and what is not a person's own."""
 
     versions: Mapping[str, str] = {}
+    passed: Set[str] = frozenset()  # the digests of files that were passed over
     own_only: bool = False
     but: str | None = None  # a file that is shown by other means
 
@@ -41,13 +45,19 @@ def project_context(parts: Parts, tokens: int, *, record: bool = True, known: Sh
     return built(parts, lambda: _newest_context(parts, tokens, known), record=record)
 
 
-def versions_of(parts: Parts, references: Set[str]) -> dict[str, str]:
-    """Returns what identifies the content of files, by their ids."""
-    return {entry.id: _version(entry) for entry in parts.library.list_files() if entry.ref in references}
+def seen_files(parts: Parts, references: Set[str]) -> tuple[dict[str, str], list[str]]:
+    """Returns what identifies the content of some files, by their ids, and digests of the library's other files."""
+    entries = parts.library.list_files()
+    versions = {entry.id: _version(entry) for entry in entries if entry.ref in references}
+    return versions, [_digest(entry) for entry in entries if entry.ref not in references]
 
 
 def _version(entry: FileEntry) -> str:
     return f"{entry.hash} {entry.body_hash} {entry.changed}"
+
+
+def _digest(entry: FileEntry) -> str:
+    return raw_digest(f"{entry.id} {_version(entry)}".encode(errors="surrogatepass")).hex()[:_DIGEST]
 
 
 def _newest_context(parts: Parts, tokens: int, known: ShownFiles) -> Context:
@@ -60,6 +70,7 @@ def _newest_context(parts: Parts, tokens: int, known: ShownFiles) -> Context:
         if entry.id != known.but
         and (_worth(entry) or not known.own_only)
         and known.versions.get(entry.id) != _version(entry)
+        and not (known.passed and _digest(entry) in known.passed)
     )
     return assemble(
         "what is known of this project",
@@ -79,9 +90,12 @@ def _worth(entry: FileEntry) -> int:
 
 
 def _one_narrative_a_run(parts: Parts) -> Iterator[FileEntry]:
-    """Yields all files except narratives of which the library has a newer one of the same run."""
+    """Yields all files except seals, and narratives of which the library has a newer one of the same run."""
     newest: dict[str, tuple[tuple[int, int, str], FileEntry]] = {}
+    seals = {entry.id for entry in parts.library.list_files(_SEALS)}
     for entry in parts.library.list_files():
+        if entry.id in seals:
+            continue
         if _worth(entry):
             yield entry
             continue

@@ -215,6 +215,7 @@ def _plain(draft: EventDraft) -> _Plain:
 # Before a compaction
 
 # Errors after which a session continues as another run: it was rewound, or its run was stopped or purged.
+_NO_PROMPT: Final = "The conversation has no prompt."
 _NEEDS_NEW_RUN: Final = frozenset({"run-differs", "run-closed", "gate-refused", "purged"})
 
 
@@ -253,7 +254,12 @@ def _runs_for(runs: "Runs", session: str, leaf: str | None) -> Iterator[str]:
 
 
 def _narrated(runs: "Runs", session: str, run_id: str) -> Narrative:
-    logged = runs.from_session(session, run_id)
+    try:
+        logged = runs.from_session(session, run_id)
+    except SlicebaseError as error:
+        if error.code != "bad-transcript":
+            raise
+        logged = runs.from_session(session, run_id, objective=_NO_PROMPT)
     if logged.last >= logged.first or not runs.has_snapshot(run_id):
         runs.compact(run_id)
     return runs.narrative(run_id)

@@ -254,7 +254,6 @@ def _flush(descriptor: int) -> None:
 
 def _flush_named(folder: int, names: Sequence[str]) -> None:
     """Flushes files of a folder, many at the same time."""
-    from concurrent.futures import ThreadPoolExecutor  # imported here to keep start-up fast
 
     def flush(some: Sequence[str]) -> None:
         for name in some:
@@ -264,8 +263,14 @@ def _flush_named(folder: int, names: Sequence[str]) -> None:
             finally:
                 os.close(descriptor)
 
-    with ThreadPoolExecutor(_FLUSHERS) as pool:
-        for _ in pool.map(flush, (names[first::_FLUSHERS] for first in range(_FLUSHERS))):
+    threads = min(len(names), _FLUSHERS)
+    if threads <= 1:
+        flush(names)
+        return
+    from concurrent.futures import ThreadPoolExecutor  # imported here to keep start-up fast
+
+    with ThreadPoolExecutor(threads) as pool:
+        for _ in pool.map(flush, (names[first::threads] for first in range(threads))):
             pass
 
 

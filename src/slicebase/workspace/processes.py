@@ -50,6 +50,17 @@ def start_alone(*arguments: str, folder: Path) -> int:
     return process.pid
 
 
+def is_running(process: int) -> bool:
+    """Returns whether a process runs. One that was killed and stays in the list, since nobody asks for it, does not."""
+    try:
+        os.kill(process, 0)
+    except (OSError, OverflowError):
+        return False
+    with suppress(OSError, IndexError):  # other systems have no such file
+        return Path(f"/proc/{process}/stat").read_text(errors="replace").rpartition(")")[2].split()[0] not in "ZX"
+    return True
+
+
 def end(process: "subprocess.Popen[bytes]") -> None:
     """Ends a process, whatever it does, and closes its streams.
 

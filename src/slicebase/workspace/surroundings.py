@@ -20,7 +20,7 @@ from slicebase.errors import SlicebaseError
 from slicebase.workspace.arguments import refuse_wrong_types
 from slicebase.workspace.boundary import cannot_read
 from slicebase.workspace.doors import Redaction
-from slicebase.workspace.workspace import SETTINGS, Workspace
+from slicebase.workspace.workspace import SETTINGS, StrPath, Workspace
 
 if TYPE_CHECKING:  # keeps start-up fast: not every command needs a setting
     from slicebase.workspace.settings import Settings
@@ -47,8 +47,8 @@ class Surroundings:
         self.redaction = Redaction(workspace.root, self._rules, enabled=redact)
         self._last_rules: tuple[str | None] | None = None
         self._file = workspace.root / SETTINGS
-        self._clock = clock
-        self._entropy = entropy
+        self.clock = clock
+        self.entropy = entropy
         self._lock = RLock()
         self._process = os.getpid()
         self._read: tuple[object, Settings] | None = None  # the settings, and the state of their file
@@ -56,7 +56,7 @@ class Surroundings:
     @property
     def settings(self) -> "Settings":
         """The settings as their file has them now, whoever changed it."""
-        state = _state_of(self._file)
+        state = state_on_disk(self._file)
         if self._read is None or self._read[0] != state:
             from slicebase.workspace.settings import load_settings
 
@@ -67,7 +67,7 @@ class Surroundings:
         """Returns the path of the user's rules. While the settings cannot be read, what they said last counts."""
         try:
             # Most workspaces have no settings, and a short command should not load what reads them.
-            absent = self._read is None and _state_of(self._file) is None
+            absent = self._read is None and state_on_disk(self._file) is None
             self._last_rules = (None if absent else self.settings.redaction_rules,)
         except SlicebaseError:
             if self._last_rules is None:
@@ -81,11 +81,11 @@ class Surroundings:
 
     def now(self) -> int:
         """Returns the current time, in milliseconds since 1970."""
-        return milliseconds(self._clock())
+        return milliseconds(self.clock())
 
     def random_bytes(self) -> bytes:
         """Returns the random bytes of one new id."""
-        return self._entropy(ULID_RANDOM_BYTES)
+        return self.entropy(ULID_RANDOM_BYTES)
 
     def writer(self, client: str | None = None) -> "Writer":
         """Returns who writes, as the environment tells; `client` is the name of an MCP client."""
@@ -162,7 +162,7 @@ def _load_and_stay(ready: Event) -> None:
 _TICK: Final = 2_000_000_000  # nanoseconds: a disk's clock can be that coarse
 
 
-def _state_of(path: "os.PathLike[str]") -> object:
+def state_on_disk(path: StrPath) -> object:
     """Returns what changes when a file is written; None for a file that cannot be seen."""
     try:
         found = os.stat(path)
