@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from slicebase.core.hashing import digest_of
 from slicebase.core.ids import turn_id
+from slicebase.errors import SlicebaseError
 from slicebase.graph.turn import KEPT_TURN, Parent, Part, Role, Session, Turn
 from slicebase.history.annotate import Annotator
 from slicebase.importers.blocks import Content, marked, no_flag
@@ -68,6 +69,8 @@ class LiveConversation:
         self, memory: Parts, session: str, format_name: str, read: Callable[[Item], Content] | None = None
     ) -> None:
         self.surroundings = memory.surroundings
+        if not isinstance(session, str) or not session:
+            raise SlicebaseError("bad-arguments", f"{session!r} cannot be the id of a session: a text can")
         self.surroundings.redaction.refuse("the session", session)
         self.session, self._format, self._read = session, format_name, read or _content
         self._memory, self._truth = memory, memory.truth
