@@ -86,18 +86,20 @@ def test_any_commands_are_answered_as_the_package_answers_them(calls: list[Call]
 def test_what_a_command_does_not_have_is_ignored_and_a_wrong_type_is_refused(tmp_path: Path) -> None:
     with Slicebase.init(tmp_path / "ours") as memory:
         theirs, ours = LocalFiles(tmp_path / "theirs"), SlicebaseMemoryTool(memory)
-        for call in (
+        known: list[Call] = [
             {"command": "create", "path": "/memories/a", "file_text": "one", "overwrite": True},
             {"command": "view", "path": "/memories/a", "file_text": None, "encoding": "utf-8"},
-        ):
+        ]
+        for call in known:
             assert said(ours.call, call) == theirs.answer(call)
-        for call in (
+        wrong: list[Call] = [
             {"command": "create", "path": "/memories/b", "file_text": ["one"]},
             {"command": "view", "path": 5},
             {"command": "view"},
             {"command": "move", "path": "/memories/a"},
             {},
-        ):
+        ]
+        for call in wrong:
             assert said(ours.call, call).startswith("refused: "), call
 
 

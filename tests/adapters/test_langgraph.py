@@ -5,6 +5,7 @@ from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from hypothesis import given, settings
@@ -128,4 +129,17 @@ def test_calls_of_one_thread_are_steps_of_one_run_also_after_a_failure_and_a_new
         status = memory.runs.status("t1")
         assert status.metrics.steps == 3
         assert [failure["category"] for failure in status.open_failures] == ["ZeroDivisionError"]
+        assert memory.verify().status == "VERIFIED"
+
+
+@pytest.mark.parametrize("thread", ["user:7", "a b", "tenant/1", "../x", "\0", "x" * 300, "ev_1", "t1", "é@x.org", 5])
+def test_every_thread_has_a_run_of_its_own(thread: object, tmp_path: Path) -> None:
+    with Slicebase.init(tmp_path) as memory:
+        for _ in range(2):
+            recorder, call = SlicebaseRecorder(memory), uuid4()
+            recorder.on_tool_start({"name": "f"}, "x", run_id=call, metadata={"thread_id": thread})
+            recorder.on_tool_end("y", run_id=call)
+            recorder.on_tool_end("y", run_id=uuid4())  # of a call that began before it was asked
+        (run,) = memory.runs.list_runs()
+        assert (run.tally.run_id == str(thread)) == (thread in ("t1", "é@x.org", 5))
         assert memory.verify().status == "VERIFIED"

@@ -56,3 +56,26 @@ def test_a_value_with_a_time_to_live_expires_and_is_swept(tmp_path: Path) -> Non
         now[0] += 0.1
         assert list(values.all()) == [OTHER]
         assert (values.sweep(), values.sweep()) == (1, 0)
+
+
+def test_any_text_ranks_values_by_its_words_however_many_other_files_have_them(tmp_path: Path) -> None:
+    with Slicebase.init(tmp_path) as memory:
+        values = KeyValues(memory.library)
+        for number in range(3):
+            memory.library.create(f"Webhooks {number}", "Webhooks and their limits.", body="Webhooks, webhooks.")
+        values.put([ValueChange(PLACE, {"t": "webhooks"}), ValueChange(OTHER, {"t": "nothing"})])
+        (wanted, other) = (values.all()[place].id for place in (PLACE, OTHER))
+        for text in ("webhooks", "which -webhooks?", "webhooks AND (", 'after:2020 "webhooks', "\0webhooks"):
+            assert wanted in values.ranked(text), text
+            assert other not in values.ranked(text), text
+        assert [values.ranked(text) for text in ("", "?", "\ud800", "🎈", "unheard")] == [[]] * 5
+
+
+def test_a_value_that_another_process_writes_is_seen(tmp_path: Path) -> None:
+    with Slicebase.init(tmp_path) as one, Slicebase.open(tmp_path) as two:
+        values, others = KeyValues(one.library), KeyValues(two.library)
+        for number in range(3):
+            others.put([ValueChange(PLACE, {"n": number})])
+            assert values.all()[PLACE].value == {"n": number}
+        others.put([ValueChange(PLACE, None)])
+        assert values.all() == {}

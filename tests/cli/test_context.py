@@ -185,10 +185,10 @@ def test_a_limit_of_turns_is_respected(imported: Tt) -> None:
     assert {left["reason"] for left in result["left_out"]} == {"turns"}
 
 
-def test_a_context_as_of_a_time_says_how_many_turns_have_no_date(imported: Tt, tmp_path: Path) -> None:
+def test_a_context_as_of_a_time_says_how_many_texts_have_no_date(imported: Tt, tmp_path: Path) -> None:
     (tmp_path / "chat.json").write_text('[{"role": "user", "content": "a flaky webhook test"}]')
     assert imported("import", tmp_path / "chat.json").exit == 0
-    note = "1 turn without a date left out: nobody knows whether it is later"
+    note = "1 text without a date left out: nobody knows whether it is later"
     assert note in imported("context", QUESTION, "--as-of", NOW).err
     assert "without a date" not in imported("context", QUESTION).err
     assert note in imported("context", QUESTION, "--as-of", "1999-01-01T00:00:00Z").err

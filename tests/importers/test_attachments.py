@@ -214,7 +214,7 @@ def test_copies_of_requests_and_states_of_the_client_are_counted_by_their_names(
     shape = {"type": "api-request-shape", "shape": {"system": texts, "tools": []}}
     blob = {"type": "api-request-blob", "hash": "h", "message": {"role": "user", "content": texts}}
     states = [{"type": "atis-latch", "atis": ""}, {"type": "cost-state", "totalCostUSD": 2.4}]
-    own = [asked, shape, blob, *states, {"type": "tools-used", "tools": ["Bash"]}]
+    own: list[dict[str, Any]] = [asked, shape, blob, *states, {"type": "tools-used", "tools": ["Bash"]}]
     taken = take(
         ("s.jsonl", jsonl([record(1, None, "user", "hello"), *({**each, "sessionId": SESSION} for each in own)]))
     )

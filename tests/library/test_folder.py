@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from slicebase.errors import SlicebaseError
+from slicebase.files.slice_file import SliceFile
 from slicebase.files.yaml.edit import set_key
 from slicebase.library.folder import SliceFolder
 from slicebase.workspace import surroundings
@@ -170,7 +171,12 @@ def test_files_with_other_names_are_read_once_until_they_change(
         file_id = scratch.create("T", "S.").id or ""
         folder.path.joinpath(f"{file_id}.slice").rename(folder.path / f"my file {number}.slice")
     names = {number: folder.read(f"my file {number}.slice").id or "" for number in range(4)}
-    monkeypatch.setattr(SliceFolder, "read", lambda self, name: (read.append(name), READ(self, name))[1])
+
+    def counted(self: SliceFolder, name: str) -> SliceFile:
+        read.append(name)
+        return READ(self, name)
+
+    monkeypatch.setattr(SliceFolder, "read", counted)
     for file_id in names.values():
         assert folder.find(file_id).id == file_id
         assert not folder.has("absent")

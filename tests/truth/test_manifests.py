@@ -106,7 +106,12 @@ def test_a_context_of_many_turns_is_named_as_often_as_one_of_a_single_turn(
     turns = [turn(f"t{number}") for number in range(5)]
     store(truth, turns)
     made: list[Manifest] = []
-    monkeypatch.setattr(module, "manifest_bytes", lambda given: (made.append(given), manifest_bytes(given))[1])
+
+    def counted(given: Manifest) -> bytes:
+        made.append(given)
+        return manifest_bytes(given)
+
+    monkeypatch.setattr(module, "manifest_bytes", counted)
     counts = []
     for some in (turns[:1], turns):
         offered = [Candidate(f"turn:{each.id}", "session:s", each.id, "l", "g", (0, ""), 1, {}) for each in some]

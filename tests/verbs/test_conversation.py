@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from slicebase import Slicebase
 from slicebase.verbs.conversation import LiveConversation
+from tests.codes import code_of
 
 ASKED = {"role": "user", "content": "Never change billing.py."}
 CALL = {"type": "function_call", "call_id": "c1", "name": "read", "arguments": '{"path": "codes.py"}', "id": "f1"}
@@ -129,3 +130,9 @@ def test_a_purged_conversation_is_empty(memory: Slicebase, tmp_path: Path) -> No
     memory.purge("session:s")
     assert conversation.items() == []
     assert b"billing" not in b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+
+
+@pytest.mark.parametrize("session", [5, None, "", b"s"])
+def test_only_a_text_can_be_the_id_of_a_session(session: Any, memory: Slicebase) -> None:
+    """A record with another one would be stored, and could not be read any more."""
+    assert code_of(LiveConversation, memory, session, "test") == "bad-arguments"

@@ -44,7 +44,12 @@ def test_there_are_no_more_threads_than_files(
 ) -> None:
     started: list[threading.Thread] = []
     start = threading.Thread.start
-    monkeypatch.setattr(threading.Thread, "start", lambda self: (started.append(self), start(self))[1])
+
+    def counted(thread: threading.Thread) -> None:
+        started.append(thread)
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", counted)
     write_all(tmp_path, [(f"n{each}", b"new") for each in range(number)], within=tmp_path)
     assert len(files(tmp_path)) == number
     assert len(started) <= threads

@@ -7,7 +7,9 @@ with Slicebase.open(".") as memory:
 
 import asyncio
 import operator
+import re
 from collections.abc import Callable, Iterable, Mapping
+from copy import deepcopy
 from datetime import UTC, datetime
 from typing import Any, Final
 from uuid import UUID
@@ -30,7 +32,9 @@ from langgraph.store.base import (
 
 from slicebase.agents.key_values import KeptValue, KeyPlace, KeyValues, ValueChange
 from slicebase.base import Slicebase
+from slicebase.core.hashing import digest_of
 from slicebase.errors import SlicebaseError
+from slicebase.runs.gate import is_run_id
 from slicebase.verbs.recorder import Recorder
 
 _MINUTE: Final = 60_000  # milliseconds
@@ -94,8 +98,9 @@ class SlicebaseStore(BaseStore):
         ]
         scores: dict[str, float] = {}
         if op.query and chosen:
-            hits = self._memory.library.search(op.query, either=True, limit=max(1, len(known)))
-            scores = {hit.entry.id: 1 / number for number, hit in enumerate(hits, 1)}
+            ours = {kept.id for kept in chosen}
+            ranked = (each for each in self._values.ranked(op.query) if each in ours)
+            scores = {each: 1 / number for number, each in enumerate(ranked, 1)}
             chosen.sort(key=lambda kept: -scores.get(kept.id, 0))
         shown = chosen[op.offset : op.offset + op.limit]
         return [SearchItem(**_fields(kept), score=scores.get(kept.id)) for kept in shown]
@@ -104,7 +109,7 @@ class SlicebaseStore(BaseStore):
 def _fields(kept: KeptValue) -> dict[str, Any]:
     times = {"created_at": kept.created, "updated_at": kept.updated}
     moments = {name: datetime.fromtimestamp(at / 1000, UTC) for name, at in times.items()}
-    return {"namespace": kept.place[0], "key": kept.place[1], "value": kept.value, **moments}
+    return {"namespace": kept.place[0], "key": kept.place[1], "value": deepcopy(kept.value), **moments}
 
 
 def _refreshed(op: Op, result: Result) -> list[KeyPlace]:
@@ -172,7 +177,7 @@ class SlicebaseRecorder(BaseCallbackHandler):
         **more: Any,
     ) -> None:
         """Logs that a tool is called."""
-        name = self._run or str((metadata or {}).get("thread_id") or "langgraph")
+        name = self._run or _run_of(str((metadata or {}).get("thread_id") or "langgraph"))
         recorder = self._recorders.get(name) or self._recorder(name)
         tool = str((serialized or {}).get("name") or more.get("name") or "tool")
         recorder.started(tool, inputs or {"input": input_str}, call_id=str(run_id))
@@ -180,11 +185,13 @@ class SlicebaseRecorder(BaseCallbackHandler):
 
     def on_tool_end(self, output: Any, *, run_id: UUID, **more: Any) -> None:
         """Logs the result of a call."""
-        self._calls.pop(run_id).ended(str(run_id), getattr(output, "content", output))
+        if recorder := self._calls.pop(run_id, None):
+            recorder.ended(str(run_id), getattr(output, "content", output))
 
     def on_tool_error(self, error: BaseException, *, run_id: UUID, **more: Any) -> None:
         """Logs that a call has failed."""
-        self._calls.pop(run_id).failed(str(run_id), error)
+        if recorder := self._calls.pop(run_id, None):
+            recorder.failed(str(run_id), error)
 
     def _recorder(self, name: str) -> Recorder:
         try:
@@ -195,3 +202,14 @@ class SlicebaseRecorder(BaseCallbackHandler):
             self._memory.runs.start(name, f"The graph of thread {name}.", "The graph has ended.")
         self._recorders[name] = self._memory.runs.recorder(name)
         return self._recorders[name]
+
+
+_UNUSABLE: Final = re.compile(r"[\s/:]+")
+
+
+def _run_of(thread: str) -> str:
+    """Returns the id of a thread's run: the id of the thread, or if no run can have it, one that is like it."""
+    if is_run_id(thread):
+        return thread
+    like = "".join(each if each.isprintable() else "-" for each in _UNUSABLE.sub("-", thread))
+    return f"thread-{like[:80]}-{digest_of(repr(thread)).removeprefix('sha256:')[:8]}"

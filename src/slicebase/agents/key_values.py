@@ -19,8 +19,10 @@ from slicebase.files.links import file_name
 from slicebase.files.model import Contract
 from slicebase.files.slice_file import SliceFile
 from slicebase.files.yaml.edit import set_key
+from slicebase.library.finder import ids_with_words
 from slicebase.library.folder import FileWrite
 from slicebase.library.library import Library
+from slicebase.library.mentions import Mentions
 from slicebase.workspace.surroundings import one_thread_at_a_time
 from slicebase.workspace.workspace import LIBRARY
 
@@ -33,7 +35,7 @@ KeyPlace = tuple[tuple[str, ...], str]  # a namespace and a key
 
 
 class KeptValue(NamedTuple):
-    """A value with its place and its times, in milliseconds since 1970."""
+    """A value, which nobody may change, with its place and its times, in milliseconds since 1970."""
 
     id: str  # of the file
     file: SliceFile
@@ -60,18 +62,21 @@ class KeyValues:
     def __init__(self, library: Library) -> None:
         self.surroundings = library.surroundings
         self._library, self._folder = library, library.folder
+        self._mentions = Mentions(library.folder, _KEY, _kept)
 
     def all(self, *, expired: bool = False) -> dict[KeyPlace, KeptValue]:
         """Returns every value by its place, those of one namespace together, in the order of their creation."""
         now = self.surroundings.now()
-        files = self._folder.mentioning(_KEY.encode())
-        kept = [value for file in files if not file.archived and (value := _kept(file))]
-        kept.sort(key=lambda value: value.id)
+        kept = sorted(self._mentions.all(), key=lambda value: value.id)
         first: dict[tuple[str, ...], str] = {}
         for value in kept:
             first.setdefault(value.place[0], value.id)
         kept.sort(key=lambda value: (first[value.place[0]], value.id))
         return {each.place: each for each in kept if expired or each.expires is None or each.expires > now}
+
+    def ranked(self, text: str) -> list[str]:
+        """Returns the ids of the files that have one of the words of a text, best first: also of other files."""
+        return ids_with_words(self._library, text)
 
     def put(self, changes: Iterable[ValueChange]) -> None:
         """Writes and deletes values, all or none."""
@@ -138,7 +143,9 @@ def _timed(file: SliceFile, now: int, ttl: int | None) -> SliceFile:
 
 
 def _kept(file: SliceFile) -> KeptValue | None:
-    """Returns the value of a file; None if it is none, or somebody has damaged it."""
+    """Returns the value of a file; None if it is none or forgotten, or somebody has damaged it."""
+    if file.archived:
+        return None
     try:
         place = tuple(json.loads(str(file.meta[_NAMESPACE]))), str(json.loads(str(file.meta[_KEY])))
         value = json.loads(decode(file.body))

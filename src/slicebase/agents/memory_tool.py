@@ -27,6 +27,7 @@ from slicebase.files.yaml.edit import set_key
 from slicebase.library.folder import FileWrite, FolderWriter
 from slicebase.library.library import Library
 from slicebase.library.logs import Logs
+from slicebase.library.mentions import Mentions
 from slicebase.workspace.surroundings import one_thread_at_a_time
 from slicebase.workspace.workspace import LIBRARY
 
@@ -90,6 +91,7 @@ class MemoryTool:
         self.surroundings = library.surroundings
         self._library = library
         self._folder = library.folder
+        self._mentions = Mentions(library.folder, KEY, _memory_file)
 
     def execute(self, given: MemoryArguments, *, provenance: Provenance | None = None) -> str:
         """Carries out the input of a tool call. Returns the tool's result; an error's message is a result, too."""
@@ -114,8 +116,7 @@ class MemoryTool:
 
     def _files(self) -> dict[str, SliceFile]:
         """Returns every memory file by its path. If a merge left several with one path, the last one counts."""
-        found = self._folder.mentioning(KEY.encode())
-        return {path: file for file in found if (path := _path_of(file)) and not file.archived and not file.purged}
+        return dict(self._mentions.all())
 
     def _view(self, given: MemoryArguments, stamp: Stamp) -> str:
         path, plain, files = given["path"], given["plain_path"], self._files()
@@ -316,10 +317,11 @@ def _checked(path: str) -> str:
     return plain
 
 
-def _path_of(file: SliceFile) -> str | None:
+def _memory_file(file: SliceFile) -> tuple[str, SliceFile] | None:
+    """Returns a file with its path; None if it is no memory file, or forgotten."""
     path = file.meta.get(KEY)
     try:
-        return _checked(path) if isinstance(path, str) else None
+        return (_checked(path), file) if isinstance(path, str) and not file.archived and not file.purged else None
     except SlicebaseError:
         return None
 

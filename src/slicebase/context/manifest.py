@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from slicebase.context.render import PART_BREAK, RENDERER, label_after, render
 from slicebase.core.hashing import canonical, digest, digest_of, id_from
-from slicebase.core.ids import is_uuid
+from slicebase.core.ids import is_uuid, uuid_bytes, uuid_of
 from slicebase.core.short_ids import SHORTEST_ID
 from slicebase.errors import Exit, SlicebaseError
 from slicebase.runs.records import Span
@@ -180,7 +180,7 @@ def manifest_id(record: bytes) -> str:
 
 
 class _StoredPiece(Struct, frozen=True, array_like=True):
-    ref: str  # of a turn, its id; and after a space what is shown, if that is not the usual beginning of it
+    ref: str  # of a turn, its id in base64; and after a space what is shown, if that is not the usual beginning of it
     text_hash: str  # of a turn in base64
     place: int | tuple[int, int, int]  # the length of a complete text; or start, end and length
     score: int
@@ -200,6 +200,9 @@ class _StoredManifest(Manifest, frozen=True):
 
 _READ = msgspec.json.Decoder(_StoredManifest)
 _TURN: Final = "turn:"
+_IN_BASE64: Final = b"-_"  # instead of + and /
+_PADDING: Final = "=="  # of sixteen bytes
+_ID_SIZE: Final = 22  # shorter than every other reference that has no colon, such as that of a snapshot
 
 
 def manifest_bytes(manifest: Manifest) -> bytes:
@@ -244,7 +247,8 @@ def _unpacked(groups: Iterable[_StoredGroup]) -> Iterator[PinnedPiece]:
         in_session = group.corpus.startswith(_SESSION)
         for stored in group.pieces:
             name, _, shown = stored.ref.partition(" ")
-            ref = _TURN + name if is_uuid(name) else name
+            is_id = len(name) == _ID_SIZE and ":" not in name
+            ref = _TURN + uuid_of(b64decode(name + _PADDING, _IN_BASE64, validate=True)) if is_id else name
             start, end, length = (0, stored.place, stored.place) if isinstance(stored.place, int) else stored.place
             own = [stored.label] if stored.label or not stored.shared else []
             before = PART_BREAK.join([*before.split(PART_BREAK)[: stored.shared], *own])
@@ -263,7 +267,8 @@ def _unpacked(groups: Iterable[_StoredGroup]) -> Iterator[PinnedPiece]:
 
 def _stored_ref(piece: PinnedPiece) -> str:
     name = piece.ref.removeprefix(_TURN)
-    ref = name if is_uuid(name) else piece.ref
+    is_stored_id = is_uuid(name) and name == name.lower()
+    ref = b64encode(uuid_bytes(name), _IN_BASE64).decode().removesuffix(_PADDING) if is_stored_id else piece.ref
     return ref if piece.shown == usually_shown(piece.ref) else f"{ref} {piece.shown}"
 
 

@@ -28,6 +28,11 @@ def search(connection: apsw.Connection, wanted: Search) -> Results:
     return _FileSearch(connection, wanted).results()
 
 
+def ranked_ids(connection: apsw.Connection, wanted: Search) -> list[str]:
+    """Returns the ids of the best files for a search with words, without what is found in them."""
+    return _FileSearch(connection, wanted).ids()
+
+
 def hints(connection: apsw.Connection, wanted: Search) -> list[str]:
     """Returns what to try after a search that found nothing."""
     from slicebase.index.hints import other_searches, similar_words  # imported here for a fast start
@@ -79,6 +84,10 @@ class _FileSearch:
             marker = markers.setdefault(match, Marker(terms, self._wanted.attempt.match or match, self._reader.stems))
             hits.append(_HitBuilder(self._connection, self._reader, marker, self._wanted.former).hit(number, score))
         return Results(tuple(hits), total, ())
+
+    def ids(self) -> list[str]:
+        names: dict[Any, Any] = dict(self._connection.execute("SELECT number, id FROM files"))
+        return [names[each.number] for each in (self._ranked()[0] if self._terms else ())]
 
     def count(self) -> int:
         """Returns how many files match."""

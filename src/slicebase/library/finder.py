@@ -1,5 +1,7 @@
 """The verbs that find and describe slice files. Each asks the index, which first checks the folder for changes."""
 
+import re
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from slicebase.errors import refuse_out_of_range, refuse_unknown
@@ -20,6 +22,8 @@ if TYPE_CHECKING:  # start-up time matters: a verb imports what it needs when it
     from slicebase.index.staleness import StaleFile
 
 _SHORTEST: Final = 1e-6  # days
+_MOST: Final = 1 << 40  # files
+_WORD: Final = re.compile(r"\w+")
 
 
 @one_thread_at_a_time
@@ -152,6 +156,21 @@ def found_files(
 
     wanted = Search(query, narrowed, former_rows, attempt, limit)
     return finder.index.ask(lambda connection: search(connection, wanted))
+
+
+def ids_with_words(finder: Finder, text: str) -> list[str]:
+    """Returns the ids of all files that have one of the words of a text, best first. The text is no query."""
+    from slicebase.context.match import tries
+    from slicebase.context.query import read
+    from slicebase.index.asked import Search
+    from slicebase.index.search import ranked_ids
+
+    asked = read(" ".join(_WORD.findall(text)))
+    for attempt in tries(asked, either=True) if asked.terms else ():
+        wanted = Search(asked, EVERY_FILE, False, attempt, _MOST)
+        if found := finder.index.ask(partial(ranked_ids, wanted=wanted)):
+            return found
+    return []
 
 
 def file_hints(finder: Finder, query: "Query", filters: Filters, *, former_rows: bool) -> list[str]:

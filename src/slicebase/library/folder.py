@@ -71,9 +71,12 @@ class SliceFolder:
             except FileNotFoundError:
                 continue  # gone since the folder was listed
 
-    def mentioning(self, *words: bytes) -> Iterator[SliceFile]:
-        """Yields the readable files that contain one of these words anywhere. Other files are not parsed."""
-        for name in self.names():
+    def mentioning(self, *words: bytes, names: Iterable[str] | None = None) -> Iterator[SliceFile]:
+        """Yields the readable files that contain one of these words anywhere. Other files are not parsed.
+
+        With `names`, only these files are read.
+        """
+        for name in self.names() if names is None else names:
             try:
                 data = read_bytes(self.path / name)
                 if any(word in data for word in words):

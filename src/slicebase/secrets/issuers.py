@@ -261,7 +261,7 @@ runpod-key             rpa_[A-Z0-9]{30,}
 stytch-secret          secret-(?:test|live)-[\w=-]{30,}
 trello-token           ATTA[0-9a-f]{64}
 twitch-token           oauth:[a-z0-9]{30}  mixed
-twitter-token          AAAAAAAAAAAAAAAAAAAAA[A-Za-z0-9%]{60,}
+twitter-token          AAAAAAAAAAAAAAAAAAAAA[A-Za-z0-9%]{60,}  alone mixed
 uptimerobot-key        (?:ur|u|m)\d{4,12}-[0-9a-f]{20,34}  mixed
 volcengine-key         AKLT[A-Za-z0-9]{30,}
 woocommerce-key        c[ks]_[a-f0-9]{40}

@@ -9,10 +9,12 @@ Items are in the shape of OpenAI's Responses interface, unless another reader is
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any, Final, NamedTuple
 
 from slicebase.core.hashing import digest_of
 from slicebase.core.ids import turn_id
+from slicebase.errors import SlicebaseError
 from slicebase.graph.turn import KEPT_TURN, Parent, Part, Role, Session, Turn
 from slicebase.history.annotate import Annotator
 from slicebase.importers.blocks import Content, marked, no_flag
@@ -67,6 +69,8 @@ class LiveConversation:
         self, memory: Parts, session: str, format_name: str, read: Callable[[Item], Content] | None = None
     ) -> None:
         self.surroundings = memory.surroundings
+        if not isinstance(session, str) or not session:
+            raise SlicebaseError("bad-arguments", f"{session!r} cannot be the id of a session: a text can")
         self.surroundings.redaction.refuse("the session", session)
         self.session, self._format, self._read = session, format_name, read or _content
         self._memory, self._truth = memory, memory.truth
@@ -90,7 +94,8 @@ class LiveConversation:
         """
         with self._truth.database.writing():
             now = self._now()
-            given = [self._clean(item) for item in items]
+            known = {_text_of(turn) for turn in chain(now.items, *(old for old, _ in now.replaced))}  # without secrets
+            given = [dict(item) if json.dumps(item) in known else self._clean(item) for item in items]
             replaced = 0
             for old, summary in now.replaced:
                 if old and _begins(given, old):
