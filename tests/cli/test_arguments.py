@@ -36,9 +36,6 @@ def commands(group: click.Command, path: tuple[str, ...] = ()) -> Iterator[tuple
 
 
 COMMANDS = {" ".join(path): command for path, command in commands(main.tt)}
-WITH_ARGUMENTS = [
-    name for name, command in COMMANDS.items() if any(isinstance(each, click.Argument) for each in command.params)
-]
 
 
 def parsed(command: click.Command, arguments: list[str]) -> dict[str, Any]:
@@ -67,12 +64,19 @@ def places(command: click.Command) -> list[click.Argument]:
     return [each for each in command.params if isinstance(each, click.Argument)]
 
 
+def takes_texts(command: click.Command) -> bool:
+    return bool(places(command)) and not any(isinstance(each.type, click.Choice) for each in places(command))
+
+
+WITH_TEXTS = [name for name, command in COMMANDS.items() if takes_texts(command)]
+
+
 def as_given(value: Any) -> str:
     return str(value[0] if isinstance(value, tuple) else value)
 
 
 @pytest.mark.parametrize("text", sorted(set(TEXTS) - OPTION_LIKE), ids=repr)
-@pytest.mark.parametrize("name", WITH_ARGUMENTS)
+@pytest.mark.parametrize("name", WITH_TEXTS)
 def test_a_text_that_begins_with_a_dash_is_a_text_wherever_a_command_takes_one(name: str, text: str) -> None:
     command = COMMANDS[name]
     given_texts = [text for _ in places(command)]

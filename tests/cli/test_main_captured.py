@@ -140,6 +140,7 @@ CALLS = (
     call("hook run", "UserPromptSubmit", stdin=event()),
     call("hook run", "SessionEnd", stdin=event()),
     call("hook narrate", SESSION),
+    call("hook read", SESSION, str(LONG_SAMPLE)),
     call("agents-md", "--dry-run"),
     call("why", "claim:known/c1"),
     call("seal"),

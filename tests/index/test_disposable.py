@@ -46,12 +46,12 @@ def behind(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("behind")
     with Slicebase.init(folder) as base:
         base.import_([conversation(folder, "old", "the heron nests by the weir", "GIT_INDEX_FILE names a file")])
-        base.library.create("Birds", "Notes.", body="# Birds\n\nA heron waits.\n", id="birds")
+        base.library.create("Birds", "Notes.", body="# Birds\n\nA heron waits.\n")
         answers(base)
     shutil.copytree(folder / CACHE, folder / "earlier")
     with Slicebase.open(folder) as base:
         base.import_([conversation(folder, "new", "a heron again, and GIT_INDEX_FILE", "a kite")])
-        base.library.create("Kites", "Notes.", body="# Kites\n\nA kite and a heron.\n", id="kites")
+        base.library.create("Kites", "Notes.", body="# Kites\n\nA kite and a heron.\n")
         answers(base)
     shutil.rmtree(folder / CACHE)
     (folder / "earlier").rename(folder / CACHE)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from slicebase.cli.numbers import CountingNumber, Decimal
 from slicebase.cli.options import named_root, redact_option, redacts
 from slicebase.cli.output import print_text
 from slicebase.errors import SlicebaseError, Where
@@ -19,12 +20,12 @@ if TYPE_CHECKING:
 @click.option("--root", metavar="FOLDER", help="Use the workspace in this folder instead of the nearest one above.")
 @click.option("--read-only", is_flag=True, help="Offer no tools that write, and record no contexts.")
 @click.option(
-    "--timeout", metavar="SECONDS", type=click.FloatRange(0, min_open=True), default=300, show_default=True,
+    "--timeout", metavar="SECONDS", type=Decimal(0, 86_400, min_open=True), default=300, show_default=True,
     help="End a call that takes longer.",
 )  # fmt: skip
 @click.option("--http", is_flag=True, help="Serve several agents over HTTP on this machine instead.")
 @click.option(
-    "--port", metavar="N", type=click.IntRange(0, 65535), default=7357, show_default=True,
+    "--port", metavar="N", type=CountingNumber(0, 65535), default=7357, show_default=True,
     help="With --http: listen on this port; 0 for any that is free.",
 )  # fmt: skip
 @click.option(

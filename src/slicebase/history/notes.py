@@ -48,7 +48,8 @@ _Note = TypeVar("_Note")
 def keep_newest(folder: Path, most: int, *, within: Path) -> None:
     """Removes all but the last written files of a folder."""
     with suppress(OSError, SlicebaseError):
-        written = sorted((entry.stat().st_mtime_ns, entry.name) for entry in os.scandir(folder))
+        with os.scandir(folder) as entries:
+            written = sorted((entry.stat(follow_symlinks=False).st_mtime_ns, entry.name) for entry in entries)
         for _, name in written[:-most]:
             remove(folder / name, within=within)
 
