@@ -41,7 +41,7 @@ bench: $(READY)
 fuzz: $(READY)
 	$(BIN)/python -m fuzz
 	SLICEBASE_EXAMPLES=10 $(BIN)/pytest tests/test_aio.py tests/test_threads.py -k 'mixed_verbs or cancelled'
-	$(BIN)/pytest -m growth tests/secrets
+	$(BIN)/pytest -m growth tests/secrets tests/context
 	HYPOTHESIS_PROFILE=explore $(BIN)/pytest tests/workspace tests/files tests/index tests/library tests/graph tests/runs tests/secrets tests/verbs/test_doctor.py
 	SLICEBASE_EXAMPLES=2 $(BIN)/pytest tests/cli/test_main_captured.py
 	SLICEBASE_EXAMPLES=10 $(BIN)/pytest tests/index/test_files.py -k made_anew

@@ -1,5 +1,6 @@
 """The items that are recognised in turns, kind by kind."""
 
+from time import process_time
 from typing import Any
 
 import pytest
@@ -9,8 +10,9 @@ from hypothesis import strategies as st
 from slicebase.context.lost_follow import items
 from slicebase.context.lost_items import TranscriptItem
 from slicebase.context.lost_phrases import LostKind
+from slicebase.context.lost_reader import read_items
 from slicebase.graph.contents import readable_text
-from slicebase.graph.turn import Part
+from slicebase.graph.turn import Part, Role
 from tests.context.transcripts import Transcript
 
 
@@ -410,3 +412,40 @@ def test_calls_with_any_arguments_are_read_and_every_item_has_its_turn(calls: li
         script.call(name, arguments, "Error: no", error=error)
     texts = {turn.id: readable_text(turn.parts) for turn in script.turns}
     assert all(0 <= item.start <= item.end <= len(texts[item.turn]) for item in items(script.turns))
+
+
+# The time that it takes
+
+
+def seconds(role: Role, text: str) -> float:
+    script = Transcript()
+    script.add(role, Part("text", text=text))
+    best = float("inf")
+    for _ in range(3):
+        start = process_time()
+        read_items(script.turns)
+        best = min(best, process_time() - start)
+    return best
+
+
+@pytest.mark.growth
+@pytest.mark.parametrize("role", ["user", "assistant"])
+@pytest.mark.parametrize(
+    ("before", "unit", "after"),
+    [
+        ("", "issue ", ""),
+        ("", "error ", ":"),
+        ("# ", "a/b", "x"),
+        ("# ", "a-", "x"),
+        ("", "-", " error:"),
+        ("rules for ", "!", ":error:"),
+        ("", "<system-reminder>", ""),
+        ("", "`a ", ""),
+        ("", "**a", "x"),
+        ("", "- a\n", ""),
+    ],
+)
+def test_the_time_of_a_text_grows_like_the_text(role: Role, before: str, unit: str, after: str) -> None:
+    """Four times the text takes about four times as long: a quadratic pattern would take sixteen times as long."""
+    short, long = (seconds(role, before + unit * (length // len(unit)) + after) for length in (8_000, 32_000))
+    assert long < 10 * max(short, 0.001)

@@ -121,6 +121,8 @@ def test_the_words_that_the_user_gave_to_a_command_of_the_client_are_the_users()
             ["that is an old list, ignore it"],
         ),
         ("- never log card numbers\n- tax must be shown", ["- never log card numbers", "- tax must be shown"]),
+        ("the error: look here:\n\nnever do x", ["the error: look here:", "never do x"]),
+        ("the error: see this comment: \n\nnever do x", ["the error: see this comment:"]),
         ("it fails:\n```\nnever do x\n```\nfix it", ["it fails:", "fix it"]),
     ],
 )

@@ -98,8 +98,11 @@ def _point(packed: Sequence[TextBlock]) -> Iterator[Point]:
 
 
 def _is_title(text: str) -> bool:
-    """Returns whether a heading only names something. One with several words besides names is a statement."""
-    return text.rstrip().endswith(":") or len(content_stems(_TITLE_NAMES.sub(" ", text))) < _LEAST_WORDS
+    """Returns whether a heading only names something. One with several words besides names is a statement.
+
+    A name is searched from each of its parts on, so only the beginning of a heading is looked at.
+    """
+    return text.rstrip().endswith(":") or len(content_stems(_TITLE_NAMES.sub(" ", text[:MOST]))) < _LEAST_WORDS
 
 
 def without_narration(point: Point, text: str) -> Point | None:

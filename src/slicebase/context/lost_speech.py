@@ -150,11 +150,11 @@ _SYMBOL: Final = re.compile(r"[{}\[\]();=<>|\\/_$#@*^~`\"]|::|->")
 _LONG: Final = 700  # characters: few people type more in one block
 
 
-# A line that announces the words of somebody else.
+# The words, before the colon at its end, of a line that announces the words of somebody else.
 _FOREIGN: Final = re.compile(
     r"\b(?:comments?|review(?:er)?s?|feedback|output|logs?|errors?|messages?|trace\w*|prints?|printed|says|said|wrote|"
     r"reported|reports|copilot|bot|ci|tickets?|e-?mails?|issue|description|got this|the following (?:error|output)|"
-    r"(?:fix|address|resolve|look at|check|see|about|handle|regarding|got|get) this)\b[^:]*:\s*\Z",
+    r"(?:fix|address|resolve|look at|check|see|about|handle|regarding|got|get) this)\b",
     re.IGNORECASE,
 )
 # A line that announces the rules of the user.
@@ -181,8 +181,19 @@ def typed(text: str) -> str:
             own.clear()
         if not foreign and not is_pasted(block):
             own.append((block.start, block.end))
-        foreign = foreign or bool(_FOREIGN.search(block.text) and not _RULES.match(block.text))
+        foreign = foreign or (_announces_others(block.text) and not _announces_rules(block.text))
     return _only(text, own)
+
+
+def _announces_others(text: str) -> bool:
+    """Returns whether a text ends with a colon, and the words since the colon before it name words of somebody else."""
+    line = text.rstrip()
+    return line.endswith(":") and _FOREIGN.search(line[line.rfind(":", 0, -1) + 1 : -1]) is not None
+
+
+def _announces_rules(text: str) -> bool:
+    """Returns whether a text is a line such as "ground rules:". A long text is none, and is not searched."""
+    return len(text) <= _LONG and _RULES.match(text) is not None
 
 
 def listed_rules(text: str, may_be: Callable[[str, str], bool]) -> tuple[list[TextBlock], str]:
@@ -192,7 +203,7 @@ def listed_rules(text: str, may_be: Callable[[str, str], bool]) -> tuple[list[Te
     under = False
     for block in blocks(text):
         if block.form != "entry":
-            under = block.form == "heading" and bool(_RULES.match(block.text))
+            under = block.form == "heading" and _announces_rules(block.text)
         words = _ENTRY.sub("", block.text, count=1)
         if under and block.form == "entry" and may_be(words, block.above):
             rules.append(block._replace(text=words, start=block.end - len(words)))
