@@ -19,7 +19,7 @@ from slicebase.core.hashing import tokens
 from slicebase.errors import SlicebaseError
 from slicebase.history import notes as history_notes
 from slicebase.history.notes import Compacted, ContextNotes, SessionContext
-from slicebase.verbs import hook_events, hook_imports, record
+from slicebase.verbs import hook_events, hook_imports, lost, record
 from slicebase.verbs.hook_events import narrate_compacted, respond
 from slicebase.workspace import processes
 from slicebase.workspace.disk import disk_full
@@ -374,6 +374,26 @@ def test_a_compaction_while_another_process_writes_is_reported_later(
             agent.say("The user works on a parser.", summary=True)
     shown = agent.call(HookEvent.PROMPT, prompt="drop the tables on staging", wait=True)
     for text in ("## Next actions", "was compacted, for: drop the tables", "Deploy on Mondays only."):
+        assert shown.count(text) == 1
+    assert agent.call(HookEvent.PROMPT, prompt="go on", wait=True) == ""
+
+
+def test_a_prompt_that_was_stopped_while_it_looked_for_what_was_lost_is_not_the_first_of_many(
+    agent: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A client stops a hook that takes too long: the next one says so, and has everything else."""
+    agent.memory.library.create("Rules", "Ours.", body="Deploy on Mondays only.")
+    compacted(agent)
+
+    def stopped(*given: object, **named: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(lost, "lost_context", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            agent.call(HookEvent.PROMPT, prompt="drop the tables", wait=True)
+    shown = agent.call(HookEvent.PROMPT, prompt="drop the tables", wait=True)
+    for text in ("takes longer to find than a hook may take", "## Next actions", "Deploy on Mondays only."):
         assert shown.count(text) == 1
     assert agent.call(HookEvent.PROMPT, prompt="go on", wait=True) == ""
 

@@ -22,6 +22,7 @@ class Compacted(msgspec.Struct):
     narrative: str | None = None
     reported: bool = False  # the narrative
     lost: bool = False  # what the compaction lost was reported
+    looks: bool = False  # a hook looks for it, or was stopped while it did
     files: bool = False  # the files of the project were shown again
     worker: int | None = None  # the process that writes the narrative
     begun: float = 0  # when that was started, in seconds since 1970

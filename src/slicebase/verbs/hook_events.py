@@ -144,7 +144,7 @@ def _since_compaction(work: HookWork) -> str | None:
         if note.before is not None and count <= note.before:  # nothing was compacted after all
             work.notes.drop(work.call.session)
             return None
-    lost = None if note.lost else _lost(work)
+    lost = None if note.lost else _lost(work, note)
     note.lost, note.before = True, None
     told = _narrative(work, note)
     files = _files_again(work, note)
@@ -285,11 +285,25 @@ def _keep(work: HookWork, note: Compacted) -> None:
 # Texts
 
 
-def _lost(work: HookWork) -> str | None:
+_NOT_IN_TIME: Final = (
+    "What the compaction lost takes longer to find than a hook may take. `tt lost`, or the tool `lost`, lists it."
+)
+
+
+def _lost(work: HookWork, note: Compacted) -> str | None:
+    """Returns what the compaction lost. If the client stopped the last hook that looked for it, none looks again."""
     from slicebase.verbs.lost import lost_context
 
-    call = work.call
-    return _shown(work, lost_context(work.parts, call.session, work.tokens, prompt=call.prompt, record=False))
+    if note.looks:
+        return _NOT_IN_TIME
+    call, note.looks = work.call, True
+    _keep(work, note)
+    try:
+        return _shown(work, lost_context(work.parts, call.session, work.tokens, prompt=call.prompt, record=False))
+    except Exception:
+        note.looks = False  # it was not stopped: the next prompt tries again
+        _keep(work, note)
+        raise
 
 
 def _files_again(work: HookWork, note: Compacted) -> str | None:
