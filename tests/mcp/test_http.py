@@ -18,6 +18,7 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 
+from slicebase.cli.main import run
 from slicebase.cli.mcp import _token
 from slicebase.mcp import dispatch, http
 from slicebase.mcp.calls import ServerEnvironment
@@ -361,3 +362,9 @@ def test_a_file_with_a_token_is_read_only_if_nobody_else_can(
         assert code_of(_token, str(file)) == code
     else:
         assert _token(str(file)) == TOKEN
+
+
+@pytest.mark.parametrize("options", [["--port", "0"], ["--port", "7357"], ["--token-file", "token"]])
+def test_what_only_http_has_is_refused_without_it(options: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["mcp", *options]) == 2
+    assert "--http" in capsys.readouterr().err

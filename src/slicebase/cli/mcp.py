@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from slicebase.cli.numbers import CountingNumber, Decimal
 from slicebase.cli.options import named_root, redact_option, redacts
@@ -58,6 +59,8 @@ def mcp(
         return _environment(start, folder, read_only=read_only, redact=redact)
 
     if not http:
+        if token_file is not None or ctx.get_parameter_source("port") is not ParameterSource.DEFAULT:
+            raise click.UsageError("--port and --token-file go with --http.")
         from slicebase.mcp.stdio import serve
 
         return serve(environment, timeout)
