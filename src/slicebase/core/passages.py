@@ -4,7 +4,8 @@ A table says where each window of 32 bytes stands in the texts, and a mark wheth
 survives, or is boilerplate. Most bytes have nothing in common with the texts: every seventh window of 12 bytes of the
 texts is in a table, too, and every third one of the searched bytes is looked up. A passage has 21 windows of 12 bytes,
 and since 7 and 3 have no common divisor, one of these is found wherever the passage stands. Only around it are the
-windows of 32 bytes looked up.
+windows of 32 bytes looked up. Of short texts, all windows of 12 bytes are in a set, which takes more memory for each,
+and then every 21st one of the searched bytes is enough.
 """
 
 import re
@@ -18,6 +19,7 @@ PASSAGE: Final = 32  # bytes: what is shorter says too little
 _KEPT: Final = 7
 _LOOKED_UP: Final = 3
 _SEED: Final = PASSAGE + 1 - _KEPT * _LOOKED_UP  # bytes of the windows that are looked up
+_SHORT: Final = 1 << 16  # bytes of texts: windows of as many or fewer are in a set
 _SURVIVES: Final = 1  # the mark of a window that also stands in a text that survives
 _DISMISSED: Final = 2  # the mark of a window of boilerplate
 _TITLE: Final = 1000  # code points of a text that may have become a title
@@ -66,8 +68,10 @@ class PassageTable:
         self._survives = bytearray(len(self._data))  # a mark where a window begins
         starts = [range(start, end - PASSAGE + 1) for start, end in pairwise(ends)]
         self._windows = _Windows(self._data, starts, PASSAGE, slots=2)
-        starts = [range(start, end - _SEED + 1, _KEPT) for start, end in pairwise(ends)]
-        self._seeds = _Windows(self._data, starts, _SEED, slots=4)
+        is_short = len(self._data) <= _SHORT
+        starts = [range(start, end - _SEED + 1, 1 if is_short else _KEPT) for start, end in pairwise(ends)]
+        self._all_seeds = {self._data[at : at + _SEED] for at in chain.from_iterable(starts if is_short else ())}
+        self._seeds = _Windows(self._data, () if is_short else starts, _SEED, slots=4)
 
     def __bool__(self) -> bool:
         return bool(self._data)
@@ -109,18 +113,28 @@ class PassageTable:
 
     def _found(self, data: bytes, most: int = 0) -> Iterator[tuple[int, int]]:
         """Yields where the bytes hold passages whose mark is at most `most`, and where these stand in the texts."""
-        find_seed, find, survives = self._seeds.find, self._windows.find, self._survives
-        seeds, count = self._seeds.table, self._seeds.count
+        find, survives = self._windows.find, self._survives
         following = 0  # where the next window to compare begins
         last = len(data) - PASSAGE
-        for at in range(0, len(data) - _SEED + 1, _LOOKED_UP) if self._data else ():
+        for at in self._places_in(data) if self._data else ():
+            for start in range(max(following, at + _SEED - PASSAGE), min(at, last) + 1):
+                place = find(data[start : start + PASSAGE])
+                if place >= 0 and survives[place] <= most:
+                    yield start, place
+            following = max(following, at + 1)
+
+    def _places_in(self, data: bytes) -> Iterator[int]:
+        """Yields where the bytes hold windows of 12 bytes of the texts: of each passage, one or more."""
+        end = len(data) - _SEED + 1
+        if self._all_seeds:
+            known = self._all_seeds
+            yield from [at for at in range(0, end, _KEPT * _LOOKED_UP) if data[at : at + _SEED] in known]
+            return
+        find_seed, seeds, count = self._seeds.find, self._seeds.table, self._seeds.count
+        for at in range(0, end, _LOOKED_UP):
             seed = data[at : at + _SEED]
             if seeds[hash(seed) % count] and find_seed(seed) >= 0:  # most slots are empty: that saves the call
-                for start in range(max(following, at + _SEED - PASSAGE), min(at, last) + 1):
-                    place = find(data[start : start + PASSAGE])
-                    if place >= 0 and survives[place] <= most:
-                        yield start, place
-                following = max(following, at + 1)
+                yield at
 
 
 def _masked(data: bytes, boilerplate: re.Pattern[bytes]) -> bytes:
