@@ -19,8 +19,10 @@ from slicebase.core.hashing import tokens
 from slicebase.errors import SlicebaseError
 from slicebase.history import notes as history_notes
 from slicebase.history.notes import Compacted, ContextNotes, SessionContext
-from slicebase.verbs import hook_events, hook_imports, lost, record
+from slicebase.verbs import hook_events, hook_imports, hook_losses, lost, record
 from slicebase.verbs.hook_events import narrate_compacted, respond
+from slicebase.verbs.lost import lost_context
+from slicebase.verbs.lost_prepared import PreparedNotes, is_prepared, outdated_losses, prepare_losses
 from slicebase.workspace import processes
 from slicebase.workspace.disk import disk_full
 
@@ -413,3 +415,82 @@ def test_a_note_that_an_older_version_left_is_understood(memory: Slicebase) -> N
     memory.follow(agent.path)
     memory.compacted_notes.put(SESSION, Compacted(memory.narrate_session(SESSION).file_id))
     assert "## Next actions" in agent.call(HookEvent.PROMPT, prompt="go on")
+
+
+# What a long session lost
+
+
+@pytest.fixture
+def large(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every session is so long that a hook does not look by itself for what was lost."""
+    monkeypatch.setattr(hook_losses, "_SHORT", 10)
+
+
+@pytest.mark.usefixtures("large")
+def test_what_a_compaction_lost_is_ready_when_the_prompt_comes(
+    memory: Slicebase, started: list[tuple[str, ...]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent = Agent(memory)
+    agent.talk()
+    agent.call(HookEvent.BEFORE_COMPACTION)
+    # The process that was started before the compaction waits for its summary.
+    monkeypatch.setattr(time, "sleep", lambda _: agent.say("The user works on a parser.", summary=True))
+    assert run([*started[-1]]) == 0
+    monkeypatch.setattr(lost, "judge", None)  # nothing looks again
+    shown = agent.call(HookEvent.PROMPT, prompt="drop the tables on staging")
+    assert shown.count("was compacted, for: drop the tables") == 1
+    assert "Never drop tables on staging." in shown
+    assert len(started) == 1
+
+
+@pytest.mark.usefixtures("large")
+def test_what_a_compaction_lost_comes_with_the_prompt_after_it_is_found(
+    agent: Agent, started: list[tuple[str, ...]]
+) -> None:
+    compacted(agent)
+    first = agent.call(HookEvent.PROMPT, prompt="drop the tables on staging")
+    assert "was compacted, for:" not in first
+    for command in started:
+        assert run([*command]) == 0
+    shown = [agent.call(HookEvent.PROMPT, prompt="drop the tables on staging") for _ in range(2)]
+    assert [text.count("was compacted, for:") for text in shown] == [1, 0]
+
+
+@pytest.mark.usefixtures("large")
+def test_losses_that_nothing_finds_are_not_waited_for_forever(
+    memory: Slicebase, started: list[tuple[str, ...]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent = Agent(memory)
+    compacted(agent)
+    monkeypatch.setattr(processes, "is_running", lambda _: False)
+    shown = [agent.call(HookEvent.PROMPT, prompt="drop the tables") for _ in range(4)]
+    assert sum(text.count("takes longer to find than a hook may take") for text in shown) == 1
+    assert shown[-1] == ""
+    assert len(started) == 2
+
+
+def test_what_was_prepared_is_what_is_found_anew(agent: Agent) -> None:
+    compacted(agent)
+    prepare_losses(agent.memory, SESSION)
+    prepared = PreparedNotes(agent.memory.workspace.cache).get(SESSION)
+    assert prepared is not None
+    plain, quick = (
+        lost_context(agent.memory, SESSION, 1500, prompt="tables", as_of=None, record=False, prepared=given)
+        for given in (None, prepared)
+    )
+    assert [piece.ref for piece in plain.pieces] == [piece.ref for piece in quick.pieces]
+    assert plain.text.split("\n", 3)[3:] == quick.text.split("\n", 3)[3:]
+
+
+def test_a_purge_takes_what_was_prepared(memory: Slicebase) -> None:
+    agent = Agent(memory)
+    compacted(agent)
+    prepare_losses(memory, SESSION)
+    notes = PreparedNotes(memory.workspace.cache)
+    kept = notes.get(SESSION)
+    assert kept is not None
+    memory.purge(f"session:{SESSION}")
+    assert notes.get(SESSION) is None
+    notes.put(SESSION, kept)  # as in another worktree
+    assert outdated_losses(memory.truth, memory.workspace.cache)
+    assert not is_prepared(memory, SESSION, kept.summary)

@@ -18,6 +18,7 @@ import pytest
 
 from slicebase.cli.main import run
 from slicebase.errors import Exit, SlicebaseError
+from slicebase.history.inputs import LONG_SAMPLE, SAMPLE
 from slicebase.truth.database import open_database
 from slicebase.workspace.repository import repository_of
 from tests.amounts import EXPLORE
@@ -160,3 +161,17 @@ def test_a_repository_that_may_not_be_read_is_named(clone: Path) -> None:
     with pytest.raises(SlicebaseError) as caught:
         without_privileges(lambda: repository_of(clone))
     assert caught.value.code == "cannot-read"
+
+
+@pytest.mark.skipif(not LINUX, reason="capabilities are Linux's")
+def test_a_database_that_its_owner_made_read_only_stays_so_and_is_read(tmp_path: Path) -> None:
+    where = ["--root", str(tmp_path)]
+    assert run(["init", str(tmp_path)]) == 0
+    assert run([*where, "import", str(SAMPLE)]) == 0
+    database = tmp_path / ".slicebase" / "slicebase.db"
+    database.chmod(0o444)
+    assert without_privileges(lambda: run([*where, "verify"])) == 0
+    assert without_privileges(lambda: run([*where, "import", str(LONG_SAMPLE)])) == Exit.REFUSED
+    assert database.stat().st_mode & 0o777 == 0o400
+    database.chmod(0o600)
+    assert without_privileges(lambda: run([*where, "import", str(LONG_SAMPLE)])) == 0

@@ -14,6 +14,7 @@ from slicebase.workspace.atomic import own_temporary, read_bytes, remove, write_
 from slicebase.workspace.workspace import Workspace, create_local_folder
 
 NARRATIVE: Final = "narrative"  # the work in the background, beside the events of clients
+WHAT_WAS_LOST: Final = "what was lost"  # likewise
 _FILE: Final = "hook-failures.json"
 _KEPT: Final = 20
 _LONGEST: Final = 300  # characters of a message

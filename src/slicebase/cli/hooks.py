@@ -12,7 +12,7 @@ import click
 
 from slicebase.agents.clients import CLAUDE_CODE, HookEvent, HookScope, client_named
 from slicebase.agents.hook_calls import HookCall, hook_call, hook_output
-from slicebase.agents.hook_failures import NARRATIVE, HookFailure, HookFailures
+from slicebase.agents.hook_failures import NARRATIVE, WHAT_WAS_LOST, HookFailure, HookFailures
 from slicebase.cli.options import named_root, open_base, redacts
 from slicebase.cli.output import Group, json_option, note, print_json, print_redacted, print_text, print_text_change
 from slicebase.core.parsers import read_all, read_json
@@ -195,11 +195,23 @@ def _report(ctx: click.Context, client: str, event: str, error: Exception) -> No
 @json_option
 @click.pass_context
 def narrate(ctx: click.Context, session: str, client: str, transcript: str | None, as_json: bool) -> None:
-    """Project a session as a run, compact it, and write its narrative."""
+    """Project a session as a run, compact it, write its narrative, and find what the compaction lost."""
     from slicebase.verbs.hook_events import narrate_compacted
 
     unread = _call_of_worker(client, HookEvent.BEFORE_COMPACTION, session, transcript) if transcript else None
     _work(ctx, client, NARRATIVE, lambda base: narrate_compacted(base, session, unread))
+
+
+@hook.command("find", hidden=True)
+@click.argument("session")
+@click.option("--client", default=CLAUDE_CODE, hidden=True)
+@json_option
+@click.pass_context
+def find(ctx: click.Context, session: str, client: str, as_json: bool) -> None:
+    """Find what a compaction lost, for the next prompt."""
+    from slicebase.verbs.hook_losses import find_losses
+
+    _work(ctx, client, WHAT_WAS_LOST, lambda base: find_losses(base, session))
 
 
 @hook.command("read", hidden=True)

@@ -31,7 +31,8 @@ def relied_on(turns: Sequence[Turn]) -> list[TranscriptItem]:
         for part, text, place in placed_parts(turn):
             if _is_output(part, calls) and len(text) <= _SHORT and not is_client_result(text):
                 used = frozenset().union(*said[order + 1 : order + 1 + _SOON])
-                found += _facts(turn.id, order, without_reminders(text), place, used - known)
+                if sought := used - known:
+                    found += _facts(turn.id, order, without_reminders(text), place, sought)
             known |= names(text[:20_000])
     return found
 

@@ -2,7 +2,6 @@
 
 import re
 from bisect import bisect_left
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property, lru_cache
 from typing import Final, NamedTuple
@@ -95,13 +94,16 @@ def names(text: str) -> frozenset[str]:
 
     A name that is joined by dots counts together with those in it that are names by themselves.
     """
-    found: set[str] = set()
-    for match in _NAME.finditer(text):
-        if _IS_NAME.search(match[0]):
-            last = match[0].rsplit("/", 1)[-1]
-            found.add(last.lower())
-            found.update(part.lower() for part in last.split(".")[:-1] if _IS_JOINED.search(part))
-    return frozenset(found)
+    return frozenset().union(*map(_names_in, set(_NAME.findall(text))))
+
+
+@lru_cache(maxsize=1 << 16)
+def _names_in(word: str) -> tuple[str, ...]:
+    """Returns the names in a word: none if it is a plain one. Texts repeat their words, so most are known."""
+    if not _IS_NAME.search(word):
+        return ()
+    last = word.rsplit("/", 1)[-1]
+    return last.lower(), *(part.lower() for part in last.split(".")[:-1] if _IS_JOINED.search(part))
 
 
 @lru_cache(maxsize=8192)
@@ -118,6 +120,7 @@ def figures(text: str) -> frozenset[str]:
     return frozenset(_FIGURE.findall(text))
 
 
+@lru_cache(maxsize=1 << 16)
 def _stem(word: str) -> str:
     if word.endswith("ies") and len(word) > 4:
         return word[:-3] + "y"
@@ -136,19 +139,26 @@ class Passages:
     def __init__(self, text: str) -> None:
         self._given = text
         self.text = " ".join(text.split())
+        self._known_windows: dict[str, frozenset[int]] = {}
 
     def coverage(self, text: str) -> float:
         """Returns which share of a text's content, by weight, a window has: names and figures weigh more than words."""
         sought = content_weights(text)
         total = sum(sought.values())
-        inside: Counter[int] = Counter()
+        inside: dict[int, int] = {}
         for word, weight in sought.items():
-            windows = {
-                start for place in self._places.get(word, ()) for start in range(place - _STRETCHES + 1, place + 1)
-            }
-            for start in windows:
-                inside[start] += weight
+            for start in self._windows(word):
+                inside[start] = inside.get(start, 0) + weight
         return max(inside.values()) / total if inside else 0.0
+
+    def _windows(self, word: str) -> frozenset[int]:
+        """Returns the windows that have a word, each by its first stretch."""
+        known = self._known_windows.get(word)
+        if known is None:
+            places = self._places.get(word, ())
+            known = frozenset(start for place in places for start in range(place - _STRETCHES + 1, place + 1))
+            self._known_windows[word] = known
+        return known
 
     @cached_property
     def _places(self) -> dict[str, list[int]]:

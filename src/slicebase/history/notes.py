@@ -29,6 +29,9 @@ class Compacted(msgspec.Struct):
     reading: float = 0  # when the one that imports was
     reader: int | None = None  # the process that imports a long transcript
     tries: int = 0  # processes that were started for it
+    finder: int | None = None  # the process that finds what was lost
+    finding: float = 0  # when that was started
+    finds: int = 0  # processes that were started for that
     before: int | None = None  # the summaries before, until it is known that another one came
 
 

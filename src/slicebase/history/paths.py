@@ -126,6 +126,14 @@ class Paths:
         return self._turns[turn_id]
 
 
+def summaries(truth: Truth, session: str) -> list[str]:
+    """Returns the turns of a session that are summaries of compactions, in their order; none if it is not stored."""
+    if truth.turns.newest_record(session) is None:
+        return []
+    records = (each.record for each in truth.turns.of_session(session))  # ruling 18: a summary is a turn of the system
+    return [record.id for record in records if record.role == "system" and is_summary(truth.with_content(record))]
+
+
 def is_summary(turn: Turn | None) -> bool:
     """Returns whether a turn is the summary of a compaction."""
     return turn is not None and any(part.summary for part in turn.parts)

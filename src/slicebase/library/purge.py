@@ -278,9 +278,9 @@ class Purging:
         The index of files is built again when it is next asked.
         """
         files = tuple(file.id or "" for file in self._folder.mentioning(b"purged") if file.purged)
-        states = self._workspace.transcripts
-        for name in sorted(os.listdir(states)) if states.is_dir() else ():  # the next import reads everything again
-            remove(states / name, within=states)
+        for states in (self._workspace.transcripts, self._workspace.losses):  # what is needed is made again
+            for name in sorted(os.listdir(states)) if states.is_dir() else ():
+                remove(states / name, within=states)
         try:
             if turns and Disposable(self._workspace.turns, TURNS_LAYOUT).exists():
                 with TurnIndex(self._workspace.turns) as index:

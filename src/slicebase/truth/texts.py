@@ -46,6 +46,11 @@ class Texts:
         for text_hash, data in self._database.connection.execute(query, (owner,)):
             yield f"sha256:{text_hash.hex()}", data
 
+    def size(self, owner: str) -> int:
+        """Returns how many bytes the texts of an owner have."""
+        query = "SELECT coalesce(sum(length(bytes)), 0) FROM texts WHERE owner = ?"
+        return int(next(self._database.connection.execute(query, (owner,)))[0])
+
     def all(self) -> Iterator[tuple[str, str, bytes]]:
         """Yields all texts that are left: owner, digest and bytes."""
         query = "SELECT owner, hash, bytes FROM texts WHERE bytes IS NOT NULL ORDER BY owner, hash"

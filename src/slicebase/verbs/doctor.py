@@ -41,6 +41,7 @@ from slicebase.library.repairs import (
 )
 from slicebase.truth.truth import Truth, open_truth
 from slicebase.verbs.install import install
+from slicebase.verbs.lost_prepared import outdated_losses
 from slicebase.verbs.parts import Parts
 from slicebase.workspace import git
 from slicebase.workspace.atomic import clean, left_behind, read_bytes
@@ -298,6 +299,8 @@ def _purged(workspace: Workspace, truth: Truth) -> Iterator[Complaint]:
     found = {file.name: "this narrative is older than the purge of its snapshot" for file in _stale(workspace, truth)}
     for path in purged_states(truth, workspace.cache):
         found[str(path)] = "what was read of the transcript of a purged session is still kept"
+    for path in outdated_losses(truth, workspace.cache):
+        found[str(path)] = "what a compaction lost was found before the last purge"
     if holds_purged(workspace.turns, truth):
         found[str(workspace.turns)] = "the index has words of purged turns"
     for place, message in found.items():

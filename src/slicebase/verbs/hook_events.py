@@ -31,6 +31,7 @@ from slicebase.verbs.hook_imports import (
     summaries_of,
     truth_is_read_only,
 )
+from slicebase.verbs.hook_losses import are_found, find_losses
 from slicebase.verbs.parts import Parts
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def respond(
 def narrate_compacted(parts: Parts, session: str, unread: HookCall | None = None) -> None:
     """Projects a session as a run, compacts it, writes its narrative, and notes that the agent can get it.
 
-    A transcript that is `unread` is imported before.
+    What is `unread` of its transcript is imported before. Then it finds what the compaction lost.
     """
     from slicebase.verbs.runs import Runs
     from slicebase.verbs.session_runs import narrate_session
@@ -72,6 +73,7 @@ def narrate_compacted(parts: Parts, session: str, unread: HookCall | None = None
         if note is not None:  # the next prompt may have dropped it already
             note.narrative, note.worker = narrative, None
             notes.put(session, note)
+    find_losses(parts, session, unread)
 
 
 # Events
@@ -144,8 +146,10 @@ def _since_compaction(work: HookWork) -> str | None:
         if note.before is not None and count <= note.before:  # nothing was compacted after all
             work.notes.drop(work.call.session)
             return None
-    lost = None if note.lost else _lost(work, note)
-    note.lost, note.before = True, None
+    note.before = None
+    lost = None
+    if not note.lost and are_found(work, note):
+        lost, note.lost = _lost(work, note), True
     told = _narrative(work, note)
     files = _files_again(work, note)
     _keep(work, note)  # last: after an error, the next prompt tries again
@@ -215,9 +219,10 @@ def _begin_narrative(work: HookWork, note: Compacted) -> Compacted:
 
     root = work.parts.root
     note.tries += 1
-    reads = ("--transcript", str(work.call.transcript)) if is_long(work) else ()
+    reads = ("--transcript", str(work.call.transcript)) if work.call.transcript is not None else ()
     command = ("hook", "narrate", "--client", work.call.client, *reads, "--", work.call.session)
     note.worker, note.begun = start_alone("--root", str(root), *command, folder=root), time.time()
+    note.finder, note.finding, note.finds = note.worker, note.begun, note.finds + 1
     written = work.notes.get(work.call.session)
     if written is None or written.narrative is None:  # it may be written already
         work.notes.put(work.call.session, note)
@@ -291,15 +296,18 @@ _NOT_IN_TIME: Final = (
 
 
 def _lost(work: HookWork, note: Compacted) -> str | None:
-    """Returns what the compaction lost. If the client stopped the last hook that looked for it, none looks again."""
+    """Returns what the compaction lost. If what looked for it was stopped, nothing looks again."""
     from slicebase.verbs.lost import lost_context
+    from slicebase.verbs.lost_prepared import PreparedNotes
 
     if note.looks:
         return _NOT_IN_TIME
     call, note.looks = work.call, True
     _keep(work, note)
     try:
-        return _shown(work, lost_context(work.parts, call.session, work.tokens, prompt=call.prompt, record=False))
+        known = PreparedNotes(work.parts.workspace.cache).get(call.session)
+        found = lost_context(work.parts, call.session, work.tokens, prompt=call.prompt, record=False, prepared=known)
+        return _shown(work, found)
     except Exception:
         note.looks = False  # it was not stopped: the next prompt tries again
         _keep(work, note)

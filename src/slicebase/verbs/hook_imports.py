@@ -129,9 +129,6 @@ def truth_is_read_only(work: HookWork) -> bool:
 
 def summaries_of(work: HookWork) -> int:
     """Returns how many summaries a session has; none if it is not stored."""
-    from slicebase.history.paths import Paths, is_summary
+    from slicebase.history.paths import summaries
 
-    truth, session = work.parts.truth, work.call.session
-    if truth.turns.newest_record(session) is None:
-        return 0
-    return sum(map(is_summary, Paths(truth).turns(session)))
+    return len(summaries(work.parts.truth, work.call.session))

@@ -16,18 +16,19 @@ from slicebase.context.lost import (
     JudgedItem,
     Loss,
     judge,
+    weigh,
 )
 from slicebase.context.lost_prompt import AskedTurns, LostPassage, for_prompt, in_order
+from slicebase.context.lost_weights import WEIGHTS
 from slicebase.context.manifest import Budget
 from slicebase.context.question import Question, analyse
 from slicebase.context.ranking import CONSIDERED, Figures, rank, rarity
-from slicebase.context.rediscovery import LookupKind, Repeated, naming, repeated, things
+from slicebase.context.rediscovery import LookupKind, Repeated, repeated
 from slicebase.context.render import heading
 from slicebase.core.hashing import lone_surrogate
 from slicebase.core.refs import as_words
 from slicebase.core.times import LAST_UNDATED, Moment, from_text, is_up_to, milliseconds, to_text
 from slicebase.errors import SlicebaseError
-from slicebase.graph.contents import readable_text
 from slicebase.graph.record import TurnRecord
 from slicebase.graph.turn import Turn
 from slicebase.history.compactions import CompactedSession, compacted_sessions, compactions
@@ -36,6 +37,7 @@ from slicebase.index.turns import TurnIndex
 from slicebase.index.upkeep import ask_turns
 from slicebase.runs.records import Span
 from slicebase.truth.truth import Truth
+from slicebase.verbs.lost_prepared import PreparedLosses, last_looked_at
 from slicebase.verbs.names import shown_in_context
 from slicebase.verbs.parts import Parts
 from slicebase.verbs.record import built
@@ -158,10 +160,11 @@ def lost_context(
     prompt: str | None = None,
     as_of: Moment | None = None,
     record: bool = True,
+    prepared: PreparedLosses | None = None,
 ) -> Context:
     """Builds a context of what a session's compactions lost, and records its manifest.
 
-    With `prompt`, what the prompt asks for comes first.
+    With `prompt`, what the prompt asks for comes first. What was `prepared` for these compactions is not looked for.
     """
     last = None if as_of is None else milliseconds(as_of)
     moment = parts.surroundings.now() if last is None else last
@@ -177,10 +180,14 @@ def lost_context(
         if last is not None:
             found, filters["undated"] = _until(last, found)
             filters["last"] = to_text(last)
-        judged = judge(found.compactions, found.since)
+        removed, looked_at = found.compactions, None
+        if prepared is not None and last is None and prepared.is_of(removed, parts.truth.runs.log.acts()):
+            judged, looked_at = weigh(removed, prepared.items, WEIGHTS), prepared.looked_at
+        else:
+            judged = judge(removed, found.since)
         shown = shown_in_context(parts)
         return render_lost(
-            parts.truth, parts.turn_index, name, found.compactions, judged, tokens, moment, asked, filters, shown
+            parts.truth, parts.turn_index, name, removed, judged, tokens, moment, asked, filters, shown, looked_at
         )
 
     return built(parts, build, record=record)
@@ -211,7 +218,6 @@ def _checked(prompt: str) -> str:
 _LONGEST: Final = 4_000  # characters of a prompt: more may be pasted, and says less of what it asks
 _HEADING: Final = 120  # characters of a prompt in the heading of its context
 _FIRST_ITEMS: Final = 8  # items that come before the places that were looked at last
-_LAST: Final = 3
 _MOST: Final = 256  # passages: more than fit into a context that a prompt has room for
 _LEAST_TOKENS: Final = 16  # of a piece
 
@@ -227,8 +233,12 @@ def render_lost(
     prompt: str | None,
     filters: dict[str, Any] | None = None,
     shown: Callable[[str], str] | None = None,
+    looked_at: Sequence[LostPassage] | None = None,
 ) -> Context:
-    """Builds a context of lost items, the most needed first, under the heading of their kind."""
+    """Builds a context of lost items, the most needed first, under the heading of their kind.
+
+    `looked_at` is where the agent was, if that is known already.
+    """
     from slicebase.verbs.contexts import check_tokens  # imported here for a fast start: a list has no budget
 
     question = f"what was lost when session:{session} was compacted"
@@ -240,7 +250,8 @@ def render_lost(
         wanted = _for_prompt(truth, index, prompt, as_of, removed, judged, last)
     else:
         wanted = in_order(judged.items[: max(_MOST, tokens // _LEAST_TOKENS)])
-    looked_at = _last_looked_at(removed[-1]) if removed else []
+    if looked_at is None:
+        looked_at = last_looked_at(removed[-1]) if removed else []
     records = truth.turns.find({each.turn for each in (*wanted, *looked_at)})
     candidates = [_lost_candidate(truth, records[each.turn].record, each) for each in wanted]
     candidates[_FIRST_ITEMS:_FIRST_ITEMS] = [
@@ -263,19 +274,6 @@ def render_lost(
         groups=[row.heading for row in TABLE.values()],
         shown=shown or truth.shown,
     )
-
-
-def _last_looked_at(removed: CompactedTurns) -> list[LostPassage]:
-    """Returns the last files and searches that the summary does not name: where the agent was."""
-    known = things(removed.before)
-    said = naming(removed.said, known.values())
-    texts = {turn.id: readable_text(turn.parts) for turn in removed.before}
-    found: list[LostPassage] = []
-    for thing in [thing for thing in known.values() if thing.kind in ("file", "search") and not said(thing)][::-1]:
-        start = texts[thing.turn].find(thing.what)
-        if start >= 0 and len(found) < _LAST:
-            found.append(LostPassage(thing.turn, start, start + len(thing.what), thing.what, 0, None))
-    return found
 
 
 def _for_prompt(

@@ -134,6 +134,18 @@ def private_database(path: Path) -> None:
     except FileExistsError:
         for suffix in _SQLITE_FILES:
             _narrow(Path(f"{path}{suffix}"), PRIVATE_MODE)
+        _give_back(path)
+
+
+def _give_back(path: Path) -> None:
+    """Lets the owner of a database write its log again, which SQLite made while the database was read-only."""
+    with suppress(OSError):
+        own = os.lstat(path)
+        for file in (Path(f"{path}{suffix}") for suffix in _SQLITE_FILES if suffix):
+            with suppress(FileNotFoundError):
+                found = os.lstat(file)
+                if stat.S_ISREG(found.st_mode) and own.st_mode & ~found.st_mode & PRIVATE_MODE:
+                    os.chmod(file, own.st_mode & PRIVATE_MODE)
 
 
 def narrow_opened(descriptor: int) -> None:
@@ -141,11 +153,14 @@ def narrow_opened(descriptor: int) -> None:
     found = os.fstat(descriptor)
     if found.st_uid == os.geteuid() and found.st_mode & _OTHERS:
         with suppress(OSError):  # a disk that can only be read, or that has no permissions
-            os.fchmod(descriptor, PRIVATE_MODE)
+            os.fchmod(descriptor, found.st_mode & PRIVATE_MODE)  # what its owner made read-only stays so
 
 
 def _narrow(path: Path, mode: int) -> None:
-    """Gives a file or folder of this user these permissions, if others have any. Raises OSError for anything else."""
+    """Takes all permissions but these from a file or folder of this user, if others have any; never adds one.
+
+    Raises OSError for anything else.
+    """
     try:
         found = os.lstat(path)
     except FileNotFoundError:
@@ -156,4 +171,4 @@ def _narrow(path: Path, mode: int) -> None:
         raise OSError(errno.ENOTDIR, "this is not a folder", str(path))
     if found.st_uid == os.geteuid() and found.st_mode & _OTHERS:
         with suppress(OSError):  # a disk that can only be read, or that has no permissions
-            os.chmod(path, mode)
+            os.chmod(path, found.st_mode & mode)

@@ -29,6 +29,7 @@ STEPS = "open-steps"
 EXPORTS = "exports.json"
 JOURNAL = "journal.json"
 TRANSCRIPTS = "transcripts"
+LOSSES = "losses"
 _IN_GIT = "slicebase"  # the folder in the git directory
 _MARKERS = (LIBRARY, LOCAL, SETTINGS)
 
@@ -71,6 +72,11 @@ class Workspace(NamedTuple):
     def transcripts(self) -> Path:
         """What was read of transcripts that grow. It is a cache."""
         return self.local("cache", TRANSCRIPTS)
+
+    @property
+    def losses(self) -> Path:
+        """What compactions lost, as far as it was found before somebody asked. It is a cache."""
+        return self.local("cache", LOSSES)
 
     @property
     def id_files(self) -> tuple[Path, ...]:

@@ -168,7 +168,10 @@ class Gemini(ClientProcess):
         }
 
     def say(self, prompt: str) -> Answer:
-        self.write(".gemini/settings.json", self._settings())
+        path = self.home / ".gemini" / "settings.json"
+        known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+        hooks = {"hooks": known["hooks"]} if "hooks" in known else {}  # those of the user, which a test installed
+        self.write(".gemini/settings.json", {**self._settings(), **hooks})
         self.model.tokens = _ALWAYS_BELOW if self._compacts else FAR_FROM_LIMITS
         before = self.model.count("summary")
         resumed = ("--resume", "latest") if self.session else ()
