@@ -18,7 +18,7 @@ from slicebase.core.times import LAST_UNDATED
 if TYPE_CHECKING:  # start-up counts
     from slicebase.graph.select import FrontierTurn
 
-RANKER: Final = "neighbourly/3"
+RANKER: Final = "neighbourly/4"
 
 # BM25 with its usual parameters, sizes in tokens.
 _SATURATION = 1.2
@@ -27,6 +27,9 @@ _SIZE_SHARE = 0.75
 _TO_A_REPLY = 7
 _TO_AN_EARLIER = 5
 _FURTHER = 7
+# Tenths that reach a reply, at each step, where a person and an assistant answer each other: a long answer repeats many
+# words, and the next prompt is often about something else.
+_TO_THE_OTHER_ONE = 4
 SPREAD_STEPS: Final = 4
 # Every turn of a session gets a tenth of the worth of its best turn.
 _SESSION = 10
@@ -35,13 +38,14 @@ _LABEL = 1 / 2
 _DATE = {"day": 3 / 2, "week": 1, "month": 3 / 4, "year": 1 / 4}
 _SUBSTANCE = 1 / 6
 _OPENING = 1 / 6
+_RULE = 3 / 4
 _MEANING = 1 / 5  # for each standard deviation above one by which a turn is like the question
 _SUBSTANTIAL = 50  # the size from which a turn has substance, in tokens
 # Tenths of its worth that a turn keeps in which nobody speaks: calls, results, thinking; those of a summary; and those
 # of what the other one says, if the question is about its author.
 _UNSPOKEN = 5
 _SUMMARY = 12
-_OTHER_ONE = 7
+_OTHER_ONE = 6
 
 
 UNSPOKEN: Final = "unspoken"
@@ -58,6 +62,7 @@ class TurnFigures(NamedTuple):
     size: int  # tokens
     label: str  # the stems of the label at the beginning of the text, separated by spaces
     opens: int  # 1 if no turn comes before it, else 0
+    rules: int = 0  # 1 if the user states there what always holds, else 0
     voice: str = ""  # the role of who speaks, UNSPOKEN where nobody does, or SUMMARY; empty for what is not a turn
 
 
@@ -84,7 +89,7 @@ class Figures(Struct, frozen=True):
     meant: Mapping[int, float] = {}  # how unusually like the question turns are, where a model of meanings is in use
 
 
-PARTS: Final = ("words", "neighbours", "session", "label", "date", "substance", "opening", "meaning")
+PARTS: Final = ("words", "neighbours", "session", "label", "date", "substance", "opening", "rule", "meaning")
 
 
 class Ranked(NamedTuple):
@@ -131,6 +136,7 @@ class _Scoring:
         self._labels = _worth_of_labels(figures, round(unit * _LABEL))
         self._dates = _worth_of_dates(question, figures, unit)
         self._opening, substance = round(unit * _OPENING), round(unit * _SUBSTANCE)
+        self._rule = round(unit * _RULE) if question.wants_help else 0
         self._substances = [substance * size // _SUBSTANTIAL for size in range(_SUBSTANTIAL + 1)]
         self._meant = {number: round(unit * _MEANING * unusual) for number, unusual in figures.meant.items()}
         self._kept = {UNSPOKEN: _UNSPOKEN, SUMMARY: _SUMMARY, "assistant": _OTHER_ONE if question.of_author else 10}
@@ -153,13 +159,15 @@ class _Scoring:
             if not worth or (allowed is not None and number not in allowed):
                 continue
             turn = turns[number]
-            _, _, session, _, size, label, opens, voice = turn
+            _, _, session, _, size, label, opens, rules, voice = turn
             if voice in others:
                 scores[number] = sum(self.parts(turn))  # each part is rounded by itself
                 continue
             score = worth + sessions.get(session, 0) + substances[size if size < _SUBSTANTIAL else _SUBSTANTIAL]
             if label:
                 score += labels.get(label, 0)
+            if rules:
+                score += self._rule
             scores[number] = score + self._opening if opens else score
         return scores
 
@@ -174,6 +182,7 @@ class _Scoring:
             self._dates.get(number, 0),
             self._substances[min(turn.size, _SUBSTANTIAL)],
             turn.opens * self._opening,
+            turn.rules * self._rule,
             self._meant.get(number, 0),
         )
         share = self._kept.get(turn.voice, 10)
@@ -186,59 +195,71 @@ def _worth_of_words(figures: Figures) -> tuple[dict[int, int], dict[int, int]]:
     A word counts once, from the place where it is worth most. So a turn between two turns that repeat each other gains
     nothing.
     """
-    replies, earlier = _steps(figures.links), _steps((reply, turn) for turn, reply in figures.links)
+    turns = figures.turns
+    replies = _steps((turn, reply, _share(turns[turn].voice, turns[reply].voice)) for turn, reply in figures.links)
+    earlier = _steps((reply, turn, _FURTHER) for turn, reply in figures.links)
     own: dict[int, int] = {}
     total: dict[int, int] = {}
     for match in figures.matches:
         worths = _worth_in_turns(match, figures)
         best = dict(worths)
-        _spread(worths, replies, _TO_A_REPLY, best)
-        _spread(worths, earlier, _TO_AN_EARLIER, best)
+        _spread(worths, replies, best)
+        _spread(worths, earlier, best, _TO_AN_EARLIER)
         for each, sums in ((worths, own), (best, total)):
             for number, worth in each.items():
                 sums[number] = sums.get(number, 0) + worth
     return own, total
 
 
+_TALKING: Final = (("user", "assistant"), ("assistant", "user"))
+
+
+def _share(voice: str, answer: str) -> int:
+    """Returns the tenths of the worth of a word that reach a reply."""
+    return _TO_THE_OTHER_ONE if voice != answer and (voice, answer) in _TALKING else _TO_A_REPLY
+
+
 class _Steps(NamedTuple):
-    """Where a step leads from a turn. Mostly that is one turn, and one lookup tells it."""
+    """Where a step leads from a turn, and the tenths that it keeps. Mostly that is one turn: one lookup tells it."""
 
-    first: dict[int, int]
-    others: dict[int, list[int]]
+    first: dict[int, tuple[int, int]]
+    others: dict[int, list[tuple[int, int]]]
 
 
-def _steps(links: Iterable[tuple[int, int]]) -> _Steps:
-    listed = list(links)
+def _steps(links: Iterable[tuple[int, int, int]]) -> _Steps:
+    listed = [(here, (there, share)) for here, there, share in links]
     first = dict(listed)
-    others: dict[int, list[int]] = {}
+    others: dict[int, list[tuple[int, int]]] = {}
     if len(first) < len(listed):
-        for here, there in listed:
-            if first[here] != there:
-                others.setdefault(here, []).append(there)
+        for here, step in listed:
+            if first[here] != step:
+                others.setdefault(here, []).append(step)
     return _Steps(first, others)
 
 
-def _spread(worths: dict[int, int], steps: _Steps, first_share: int, best: dict[int, int]) -> None:
+def _spread(worths: dict[int, int], steps: _Steps, best: dict[int, int], first_share: int | None = None) -> None:
     """Raises the best worths by what is left of the worths of a word one to four steps further.
 
-    The steps go in one direction only, so that a turn in another branch gets nothing.
+    The steps go in one direction only, so that a turn in another branch gets nothing. `first_share` is that of the
+    first step, if it is another one than that of the steps themselves.
     """
     first, others = steps
+    own, later = (first_share, _FURTHER) if first_share else (1, 1)
     carried: dict[int, int] = {}
-    layer, share = worths, first_share
-    for _ in range(SPREAD_STEPS):
+    layer = worths
+    for at in range(SPREAD_STEPS):
         reached: dict[int, int] = {}
         pairs = [(first[number], worth) for number, worth in layer.items() if number in first]
         if others:
             pairs += [(each, worth) for number, worth in layer.items() for each in others.get(number, ())]
-        for neighbour, worth in pairs:
-            reduced = worth * share // 10
+        for (neighbour, share), worth in pairs:
+            reduced = worth * (share if at or first_share is None else first_share) // 10
             if reduced <= carried.get(neighbour, 0):
                 continue  # what came earlier and is worth as much goes further
-            if neighbour in worths and worths[neighbour] * first_share >= reduced * _FURTHER:
+            if neighbour in worths and worths[neighbour] * own >= reduced * later:
                 continue  # what the neighbour has itself is worth more, there and at every further step
             carried[neighbour] = reached[neighbour] = reduced
-        layer, share = reached, _FURTHER
+        layer = reached
     for neighbour, worth in carried.items():
         if worth > best.get(neighbour, 0):
             best[neighbour] = worth
@@ -269,7 +290,7 @@ def rarity(turns: int, indexed: int) -> int:
     only ask.
     """
     plain, most = _log_odds(turns, indexed), _log_odds(1, indexed)
-    return round(_MILLION * plain * sqrt(sqrt(plain / most)))
+    return round(_MILLION * plain * sqrt(sqrt(sqrt(plain / most))))
 
 
 def _log_odds(turns: int, indexed: int) -> float:
