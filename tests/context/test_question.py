@@ -36,6 +36,22 @@ def test_a_question_is_about_its_author_unless_it_asks_what_the_other_one_said(t
     assert asked(text).of_author == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("could you show me a login form", True),
+        ("which libraries should I use", True),
+        ("help me with the tests", True),
+        ("when did I move", False),
+        ("what would you say I have done", False),
+        ("can you give me a summary of our conversations", False),
+        ("the fox", False),
+    ],
+)
+def test_a_question_asks_for_help_unless_it_looks_back(text: str, expected: bool) -> None:
+    assert asked(text).wants_help == expected
+
+
 def test_only_the_first_words_of_a_pasted_page_are_searched() -> None:
     page = " ".join(f"word{number}" for number in range(100_000))
     assert [word.text for word in asked(page).words] == [f"word{number}" for number in range(64)]

@@ -19,7 +19,7 @@ NOTHING_DATED = Question((), ())
 def turn(
     number: int, *, session: int = 1, time: int = 0, size: int = 50, label: str = "", opens: int = 0, voice: str = ""
 ) -> TurnFigures:
-    return TurnFigures(number, f"turn-{number:04}", session, time, size, label, opens, voice)
+    return TurnFigures(number, f"turn-{number:04}", session, time, size, label, opens, 0, voice)
 
 
 @dataclass
@@ -176,7 +176,23 @@ def test_a_question_about_its_author_lifts_what_the_author_said() -> None:
     turns = [turn(1, voice="assistant"), turn(2, voice="user"), turn(3)]
     ranked = Index(turns, {"fox": dict.fromkeys(range(1, 4), 1)}).ranked(Question((), (), of_author=True))
     assert list(ranked) == [2, 3, 1]
-    assert ranked[1].parts["words"] == ranked[2].parts["words"] * 7 // 10
+    assert ranked[1].parts["words"] == ranked[2].parts["words"] * 6 // 10
+
+
+def test_less_of_what_one_says_reaches_the_answer_of_an_assistant_or_to_it() -> None:
+    for voices, share in ((("user", "user"), 7), (("user", "assistant"), 4), (("assistant", "user"), 4)):
+        turns = [turn(number, voice=voice) for number, voice in enumerate(voices, 1)]
+        ranked = Index(turns, {"fox": {1: 1}}, [(1, 2)]).ranked()
+        assert ranked[2].parts["neighbours"] == ranked[1].parts["words"] * share // 10
+
+
+def test_who_asks_for_help_finds_what_the_user_always_wants() -> None:
+    turns = [turn(1, voice="user")._replace(rules=1), turn(2, voice="user", time=1)]
+    index = Index(turns, {"fox": {1: 1, 2: 1}})
+    assert list(index.ranked()) == [2, 1]
+    helped = index.ranked(Question((), (), wants_help=True))
+    assert list(helped) == [1, 2]
+    assert helped[1].parts["rule"] > 0 == helped[2].parts["rule"]
 
 
 @st.composite
@@ -224,7 +240,10 @@ def test_the_order_in_which_figures_come_changes_nothing(index: Index, random: R
 @given(indexes())
 def test_neighbours_get_what_every_single_way_would_bring_them_at_most(index: Index) -> None:
     """The simple version for comparison: each word is spread along each path alone, and its highest worth counts."""
-    index = Index([each._replace(voice="") for each in index.turns], index.matches, index.links)
+    speaking = {UNSPOKEN: "", SUMMARY: ""}  # others keep another share of the whole
+    turns = [each._replace(voice=speaking.get(each.voice, each.voice)) for each in index.turns]
+    index = Index(turns, index.matches, index.links)
+    voices = {each.number: each.voice for each in turns}
     ranked = index.ranked()
     links = list(index.links)
     expected: dict[int, int] = {}
@@ -239,7 +258,9 @@ def test_neighbours_get_what_every_single_way_would_bring_them_at_most(index: In
                     onward: dict[int, int] = {}
                     for here, there in ways:
                         if here in carried:
-                            onward[there] = max(onward.get(there, 0), carried[here] * share // 10)
+                            answers = ways is links and {voices[here], voices[there]} == {"user", "assistant"}
+                            reduced = carried[here] * (4 if answers else share) // 10
+                            onward[there] = max(onward.get(there, 0), reduced)
                     carried = onward
                     for there, worth in carried.items():
                         best[there] = max(best.get(there, 0), worth)

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slicebase.context.forms import for_index
-from slicebase.context.words import for_question, label
+from slicebase.context.words import for_question, label, states_rule
 
 
 @pytest.mark.parametrize(
@@ -38,3 +38,19 @@ def test_unspaced_scripts_are_indexed_as_characters_and_pairs_and_searched_as_pa
 @given(st.text(max_size=40))
 def test_whatever_is_looked_up_of_a_text_was_indexed_of_it(text: str) -> None:
     assert set(for_question(text).split()) <= set(for_index(text).split())
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Always use tabs.", True),
+        ("When I ask for code, show the tests, too", True),
+        ("I’d really prefer short answers", True),
+        ("please don't push", True),
+        ("The sideways fox is preferable", False),
+        ("I asked the fox, please", False),
+        ("x" * 4_000 + " always", False),
+    ],
+)
+def test_a_rule_says_what_is_always_or_never_to_be_done_or_preferred(text: str, expected: bool) -> None:
+    assert states_rule(text) == expected

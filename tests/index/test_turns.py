@@ -385,7 +385,7 @@ def test_the_links_to_very_many_replies_are_not_followed(index: TurnIndex, monke
     assert found(index, "heron") == ["a", "before"]
 
 
-WORDS = ("heron", "weir", "mill", "boat", "Ada:", "Bo:", "paint", "painted", "the")
+WORDS = ("heron", "weir", "always", "mill", "boat", "Ada:", "Bo:", "paint", "painted", "the")
 
 
 @st.composite
@@ -409,7 +409,7 @@ def histories(draw: st.DrawFn) -> list[IndexedTurn]:
     return turns
 
 
-QUESTIONS = ("heron", "my heron", "Ada paints boats by the weir", "what did Bo paint on 2 January 1970?", "the painter")
+QUESTIONS = ("heron", "my heron", "can you paint a heron", "Ada paints boats by the weir", "what did Bo paint on 2 January 1970?", "the painter")
 
 
 def answers(index: TurnIndex) -> list[list[Ranked]]:

@@ -184,8 +184,8 @@ class _StoredPiece(Struct, frozen=True, array_like=True):
     text_hash: str  # of a turn in base64
     place: int | tuple[int, int, int]  # the length of a complete text; or start, end and length
     score: int
-    shared: int  # how many parts of its label are those of the label before it
-    label: str  # the other parts
+    shared: int | None = None  # how many parts of its label are those of the label before it; None for the same label
+    label: str = ""  # the other parts
 
 
 class _StoredGroup(Struct, frozen=True, array_like=True):
@@ -207,7 +207,11 @@ _ID_SIZE: Final = 22  # shorter than every other reference that has no colon, su
 
 def manifest_bytes(manifest: Manifest) -> bytes:
     """Returns the stored form: canonical JSON without the id, which is made from it, and the time of recording."""
-    return canonical({**msgspec.to_builtins(manifest), "pieces": msgspec.to_builtins(tuple(_packed(manifest.pieces)))})
+    groups = [
+        (corpus, heading, [piece if piece[-2] is not None else piece[:-2] for piece in pieces])  # without its label
+        for corpus, heading, pieces in msgspec.to_builtins(tuple(_packed(manifest.pieces)))
+    ]
+    return canonical({**msgspec.to_builtins(manifest), "pieces": groups})
 
 
 def read_manifest(record: bytes) -> Manifest:
@@ -226,14 +230,14 @@ def _packed(pieces: Iterable[PinnedPiece]) -> Iterator[_StoredGroup]:
     for (corpus, heading), members in groupby(pieces, lambda piece: (piece.corpus, piece.group)):
         stored = []
         for piece in members:
-            label, is_same = label_after(before, piece.label), piece.label == before
+            is_same, label = piece.label == before, label_after(before, piece.label)
             stored.append(
                 _StoredPiece(
                     ref=_stored_ref(piece),
                     text_hash=_stored_hash(piece),
                     place=piece.length if piece.whole else (piece.span.start, piece.span.end, piece.length),
                     score=piece.score,
-                    shared=(before if is_same else piece.label).count(PART_BREAK) - label.count(PART_BREAK) + is_same,
+                    shared=None if is_same else piece.label.count(PART_BREAK) - label.count(PART_BREAK),
                     label=label,
                 )
             )
@@ -250,8 +254,8 @@ def _unpacked(groups: Iterable[_StoredGroup]) -> Iterator[PinnedPiece]:
             is_id = len(name) == _ID_SIZE and ":" not in name
             ref = _TURN + uuid_of(b64decode(name + _PADDING, _IN_BASE64, validate=True)) if is_id else name
             start, end, length = (0, stored.place, stored.place) if isinstance(stored.place, int) else stored.place
-            own = [stored.label] if stored.label or not stored.shared else []
-            before = PART_BREAK.join([*before.split(PART_BREAK)[: stored.shared], *own])
+            if stored.shared is not None:
+                before = PART_BREAK.join([*before.split(PART_BREAK)[: stored.shared], stored.label])
             yield PinnedPiece(
                 ref=ref,
                 shown=shown or usually_shown(ref),

@@ -27,12 +27,25 @@ class Question(Struct, frozen=True):
     people: tuple[Word, ...] = ()  # those of the words that are written like names
     of_author: bool = False  # it asks about its author ("my plan"), and not about the other one ("did you say")
     text: str = ""
+    wants_help: bool = False  # it asks what to do, or to do something, so what the user wants always counts
 
 
 # In English. Elsewhere the roles of turns make no difference.
 _FIRST_PERSON = frozenset({"i", "me", "mine", "my", "myself"})
 _SECOND_PERSON = frozenset({"your", "yours"})
 _BEFORE_YOU = frozenset({"did", "had", "have"})
+_ASKS_FOR_HELP = frozenset(
+    {("help", "me")}
+    | {(verb, "you") for verb in ("can", "could", "will", "would")}
+    | {(verb, who) for verb in ("can", "could", "do", "should", "would") for who in ("i", "we", "you")}
+)
+# About what was, or about the conversation itself.
+_LOOKS_BACK = frozenset(
+    """
+    conversation conversations did discuss discussed discussion discussions had has have mentioned summarise summarize
+    summary was were
+    """.split()  # noqa: SIM905 - as a list it would take twenty lines
+)
 
 
 def analyse(text: str, words: Sequence[Word], now: int | None = None) -> Question:
@@ -50,8 +63,9 @@ def analyse(text: str, words: Sequence[Word], now: int | None = None) -> Questio
     named = tuple(islice(dict.fromkeys(dates(asked, now)), _MOST_DATES))
     people = tuple(_like_names(asked, by_stem.values()))
     names = tuple(islice(dict.fromkeys(joined_names(asked)), _MOST_NAMES))
-    of_author = _is_of_author([word.text for word in words])
-    return Question(tuple(by_stem.values()), named, names, people, of_author, asked)
+    texts = [word.text for word in words]
+    found = tuple(by_stem.values())
+    return Question(found, named, names, people, _is_of_author(texts), asked, _wants_help(texts))
 
 
 def _like_names(text: str, words: Iterable[Word]) -> Iterator[Word]:
@@ -64,3 +78,7 @@ def _is_of_author(words: Sequence[str]) -> bool:
     if _FIRST_PERSON.isdisjoint(words) or not _SECOND_PERSON.isdisjoint(words):
         return False
     return not any(before in _BEFORE_YOU and word == "you" for before, word in pairwise(words))
+
+
+def _wants_help(words: Sequence[str]) -> bool:
+    return _LOOKS_BACK.isdisjoint(words) and not _ASKS_FOR_HELP.isdisjoint(pairwise(words))

@@ -6,9 +6,7 @@ the index was filled (ruling 43).
 """
 
 from bisect import bisect_left
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from heapq import nsmallest
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import log, sqrt
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -20,7 +18,7 @@ from slicebase.core.times import LAST_UNDATED
 if TYPE_CHECKING:  # start-up counts
     from slicebase.graph.select import FrontierTurn
 
-RANKER: Final = "neighbourly/3"
+RANKER: Final = "neighbourly/4"
 
 # BM25 with its usual parameters, sizes in tokens.
 _SATURATION = 1.2
@@ -29,6 +27,9 @@ _SIZE_SHARE = 0.75
 _TO_A_REPLY = 7
 _TO_AN_EARLIER = 5
 _FURTHER = 7
+# Tenths that reach a reply, at each step, where a person and an assistant answer each other: a long answer repeats many
+# words, and the next prompt is often about something else.
+_TO_THE_OTHER_ONE = 4
 SPREAD_STEPS: Final = 4
 # Every turn of a session gets a tenth of the worth of its best turn.
 _SESSION = 10
@@ -37,13 +38,14 @@ _LABEL = 1 / 2
 _DATE = {"day": 3 / 2, "week": 1, "month": 3 / 4, "year": 1 / 4}
 _SUBSTANCE = 1 / 6
 _OPENING = 1 / 6
+_RULE = 3 / 4
 _MEANING = 1 / 5  # for each standard deviation above one by which a turn is like the question
 _SUBSTANTIAL = 50  # the size from which a turn has substance, in tokens
 # Tenths of its worth that a turn keeps in which nobody speaks: calls, results, thinking; those of a summary; and those
 # of what the other one says, if the question is about its author.
 _UNSPOKEN = 5
 _SUMMARY = 12
-_OTHER_ONE = 7
+_OTHER_ONE = 6
 
 
 UNSPOKEN: Final = "unspoken"
@@ -60,6 +62,7 @@ class TurnFigures(NamedTuple):
     size: int  # tokens
     label: str  # the stems of the label at the beginning of the text, separated by spaces
     opens: int  # 1 if no turn comes before it, else 0
+    rules: int = 0  # 1 if the user states there what always holds, else 0
     voice: str = ""  # the role of who speaks, UNSPOKEN where nobody does, or SUMMARY; empty for what is not a turn
 
 
@@ -86,7 +89,7 @@ class Figures(Struct, frozen=True):
     meant: Mapping[int, float] = {}  # how unusually like the question turns are, where a model of meanings is in use
 
 
-PARTS: Final = ("words", "neighbours", "session", "label", "date", "substance", "opening", "meaning")
+PARTS: Final = ("words", "neighbours", "session", "label", "date", "substance", "opening", "rule", "meaning")
 
 
 class Ranked(NamedTuple):
@@ -99,13 +102,14 @@ class Ranked(NamedTuple):
 
 def rank(question: Question, figures: Figures, limit: int) -> list[Ranked]:
     """Returns the best turns for a question, the best first; of equal ones the newest, then by id."""
-    score_of, parts_of = _scorer(question, figures)
-    turns: Iterable[TurnFigures] = figures.turns.values()
-    if (allowed := figures.allowed) is not None:
-        turns = (turn for turn in turns if turn.number in allowed)
-    scored = [(-score, -turn.time, turn.id, turn) for turn in turns if (score := score_of(turn)) is not None]
-    best = nsmallest(limit, scored)
-    return [Ranked(name, -score, dict(zip(PARTS, parts_of(turn), strict=True))) for score, _, name, turn in best]
+    scoring = _Scoring(question, figures)
+    scores = scoring.scores(figures.allowed)
+    if len(scores) > limit > 0:  # most of thousands of turns are not among the best: these are put in order
+        least = sorted(scores.values())[-limit]
+        scores = {number: score for number, score in scores.items() if score >= least}
+    turns = (figures.turns[number] for number in scores)
+    best = sorted((-scores[turn.number], -turn.time, turn.id, turn) for turn in turns)[:limit]
+    return [Ranked(name, -score, dict(zip(PARTS, scoring.parts(turn), strict=True))) for score, _, name, turn in best]
 
 
 def rescaled(ranked: Iterable[Ranked], indexed: int, other: int) -> list[Ranked]:
@@ -121,113 +125,159 @@ def rescaled(ranked: Iterable[Ranked], indexed: int, other: int) -> list[Ranked]
     return scaled
 
 
-def _scorer(
-    question: Question, figures: Figures
-) -> tuple[Callable[[TurnFigures], int | None], Callable[[TurnFigures], tuple[int, ...]]]:
-    """Returns a function that gives a turn's score, and one that gives its parts in the order of PARTS.
+class _Scoring:
+    """The worth of everything that the scores of turns are sums of."""
 
-    A turn without a word or a date near it has no score. The parts are made for the best turns only: most of
-    thousands of turns are none of them.
-    """
-    own, total = _worth_of_words(figures)
-    sessions = _worth_of_sessions(figures.turns, total)
-    unit = rarity(1, figures.indexed)
-    labels = _worth_of_labels(figures, round(unit * _LABEL))
-    dates = _worth_of_dates(question, figures, unit)
-    substance, opening = round(unit * _SUBSTANCE), round(unit * _OPENING)
-    substances = [substance * size // _SUBSTANTIAL for size in range(_SUBSTANTIAL + 1)]
-    meaning = unit * _MEANING
-    meant = {number: round(meaning * unusual) for number, unusual in figures.meant.items()}
-    kept = {UNSPOKEN: _UNSPOKEN, SUMMARY: _SUMMARY, "assistant": _OTHER_ONE if question.of_author else 10}
+    def __init__(self, question: Question, figures: Figures) -> None:
+        unit = rarity(1, figures.indexed)
+        self._turns = figures.turns
+        self._words, self._total = _worth_of_words(figures)
+        self._sessions = _worth_of_sessions(figures.turns, self._total)
+        self._labels = _worth_of_labels(figures, round(unit * _LABEL))
+        self._dates = _worth_of_dates(question, figures, unit)
+        self._opening, substance = round(unit * _OPENING), round(unit * _SUBSTANCE)
+        self._rule = round(unit * _RULE) if question.wants_help else 0
+        self._substances = [substance * size // _SUBSTANTIAL for size in range(_SUBSTANTIAL + 1)]
+        self._meant = {number: round(unit * _MEANING * unusual) for number, unusual in figures.meant.items()}
+        self._kept = {UNSPOKEN: _UNSPOKEN, SUMMARY: _SUMMARY, "assistant": _OTHER_ONE if question.of_author else 10}
 
-    def score_of(turn: TurnFigures) -> int | None:
-        number, _, session, _, size, label, opens, voice = turn
-        near = total.get(number, 0) + dates.get(number, 0) + meant.get(number, 0)
-        if not near:
-            return None
-        if kept.get(voice, 10) != 10:
-            return sum(parts_of(turn))  # each part is rounded by itself
-        rest = substances[size if size < _SUBSTANTIAL else _SUBSTANTIAL] + opens * opening
-        return near + sessions.get(session, 0) + labels.get(label, 0) + rest
+    def scores(self, allowed: Collection[int] | None) -> dict[int, int]:
+        """Returns the scores by turn. A turn without a word or a date near it has none.
 
-    def parts_of(turn: TurnFigures) -> tuple[int, ...]:
-        number, words = turn.number, sum([worths.get(turn.number, 0) for worths in own])
+        They are sums of the parts, of which the names are put to those of the best turns only.
+        """
+        near = self._total
+        if self._dates or self._meant:
+            near = {number: near.get(number, 0) for number in {*near, *self._dates, *self._meant}}
+            for worths in (self._dates, self._meant):
+                for number, worth in worths.items():
+                    near[number] += worth
+        turns, sessions, labels, substances = self._turns, self._sessions, self._labels, self._substances
+        others = {voice for voice, share in self._kept.items() if share != 10}
+        scores: dict[int, int] = {}
+        for number, worth in near.items():
+            if not worth or (allowed is not None and number not in allowed):
+                continue
+            turn = turns[number]
+            _, _, session, _, size, label, opens, rules, voice = turn
+            if voice in others:
+                scores[number] = sum(self.parts(turn))  # each part is rounded by itself
+                continue
+            score = worth + sessions.get(session, 0) + substances[size if size < _SUBSTANTIAL else _SUBSTANTIAL]
+            if label:
+                score += labels.get(label, 0)
+            if rules:
+                score += self._rule
+            scores[number] = score + self._opening if opens else score
+        return scores
+
+    def parts(self, turn: TurnFigures) -> tuple[int, ...]:
+        """Returns the parts of a turn's score in the order of PARTS."""
+        number, words = turn.number, self._words.get(turn.number, 0)
         parts = (
             words,
-            total.get(number, 0) - words,
-            sessions.get(turn.session, 0),
-            labels.get(turn.label, 0),
-            dates.get(number, 0),
-            substances[min(turn.size, _SUBSTANTIAL)],
-            turn.opens * opening,
-            meant.get(number, 0),
+            self._total.get(number, 0) - words,
+            self._sessions.get(turn.session, 0),
+            self._labels.get(turn.label, 0),
+            self._dates.get(number, 0),
+            self._substances[min(turn.size, _SUBSTANTIAL)],
+            turn.opens * self._opening,
+            turn.rules * self._rule,
+            self._meant.get(number, 0),
         )
-        share = kept.get(turn.voice, 10)
+        share = self._kept.get(turn.voice, 10)
         return parts if share == 10 else tuple([part * share // 10 for part in parts])
 
-    return score_of, parts_of
 
-
-def _worth_of_words(figures: Figures) -> tuple[list[dict[int, int]], dict[int, int]]:
-    """Returns for each word its worth by turn, and the worth of all words in a turn or near it, reduced by distance.
+def _worth_of_words(figures: Figures) -> tuple[dict[int, int], dict[int, int]]:
+    """Returns the worth of the words that turns have, and that of all words in a turn or near it, less by distance.
 
     A word counts once, from the place where it is worth most. So a turn between two turns that repeat each other gains
     nothing.
     """
-    replies, earlier = _steps(figures.links)
-    own: list[dict[int, int]] = []
+    turns = figures.turns
+    replies = _steps((turn, reply, _share(turns[turn].voice, turns[reply].voice)) for turn, reply in figures.links)
+    earlier = _steps((reply, turn, _FURTHER) for turn, reply in figures.links)
+    own: dict[int, int] = {}
     total: dict[int, int] = {}
     for match in figures.matches:
-        worths = dict(_worth_in_turns(match, figures))
-        own.append(worths)
+        worths = _worth_in_turns(match, figures)
         best = dict(worths)
-        for steps, share in ((replies, _TO_A_REPLY), (earlier, _TO_AN_EARLIER)):
-            _spread(worths, steps, share, best)
-        for number, worth in best.items():
-            total[number] = total.get(number, 0) + worth
+        _spread(worths, replies, best)
+        _spread(worths, earlier, best, _TO_AN_EARLIER)
+        for each, sums in ((worths, own), (best, total)):
+            for number, worth in each.items():
+                sums[number] = sums.get(number, 0) + worth
     return own, total
 
 
-_Steps = dict[int, list[int]]
+_TALKING: Final = (("user", "assistant"), ("assistant", "user"))
 
 
-def _steps(links: Iterable[tuple[int, int]]) -> tuple[_Steps, _Steps]:
-    replies: _Steps = defaultdict(list)
-    earlier: _Steps = defaultdict(list)
-    for turn, reply in links:
-        replies[turn].append(reply)
-        earlier[reply].append(turn)
-    return replies, earlier
+def _share(voice: str, answer: str) -> int:
+    """Returns the tenths of the worth of a word that reach a reply."""
+    return _TO_THE_OTHER_ONE if voice != answer and (voice, answer) in _TALKING else _TO_A_REPLY
 
 
-def _spread(worths: dict[int, int], steps: _Steps, first_share: int, best: dict[int, int]) -> None:
+class _Steps(NamedTuple):
+    """Where a step leads from a turn, and the tenths that it keeps. Mostly that is one turn: one lookup tells it."""
+
+    first: dict[int, tuple[int, int]]
+    others: dict[int, list[tuple[int, int]]]
+
+
+def _steps(links: Iterable[tuple[int, int, int]]) -> _Steps:
+    listed = [(here, (there, share)) for here, there, share in links]
+    first = dict(listed)
+    others: dict[int, list[tuple[int, int]]] = {}
+    if len(first) < len(listed):
+        for here, step in listed:
+            if first[here] != step:
+                others.setdefault(here, []).append(step)
+    return _Steps(first, others)
+
+
+def _spread(worths: dict[int, int], steps: _Steps, best: dict[int, int], first_share: int | None = None) -> None:
     """Raises the best worths by what is left of the worths of a word one to four steps further.
 
-    The steps go in one direction only, so that a turn in another branch gets nothing.
+    The steps go in one direction only, so that a turn in another branch gets nothing. `first_share` is that of the
+    first step, if it is another one than that of the steps themselves.
     """
+    first, others = steps
+    own, later = (first_share, _FURTHER) if first_share else (1, 1)
     carried: dict[int, int] = {}
-    layer, share = worths, first_share
-    for _ in range(SPREAD_STEPS):
+    layer = worths
+    for at in range(SPREAD_STEPS):
         reached: dict[int, int] = {}
-        for number, worth in layer.items():
-            for neighbour in steps.get(number, ()):
-                reduced = worth * share // 10
-                if reduced <= carried.get(neighbour, 0):
-                    continue  # what came earlier and is worth as much goes further
-                if neighbour in worths and worths[neighbour] * first_share >= reduced * _FURTHER:
-                    continue  # what the neighbour has itself is worth more, there and at every further step
-                carried[neighbour] = reached[neighbour] = reduced
-                if reduced > best.get(neighbour, 0):
-                    best[neighbour] = reduced
-        layer, share = reached, _FURTHER
+        pairs = [(first[number], worth) for number, worth in layer.items() if number in first]
+        if others:
+            pairs += [(each, worth) for number, worth in layer.items() for each in others.get(number, ())]
+        for (neighbour, share), worth in pairs:
+            reduced = worth * (share if at or first_share is None else first_share) // 10
+            if reduced <= carried.get(neighbour, 0):
+                continue  # what came earlier and is worth as much goes further
+            if neighbour in worths and worths[neighbour] * own >= reduced * later:
+                continue  # what the neighbour has itself is worth more, there and at every further step
+            carried[neighbour] = reached[neighbour] = reduced
+        layer = reached
+    for neighbour, worth in carried.items():
+        if worth > best.get(neighbour, 0):
+            best[neighbour] = worth
 
 
-def _worth_in_turns(match: Matches, figures: Figures) -> Iterator[tuple[int, int]]:
-    rare = rarity(match.turns, figures.indexed)
-    for number, count in match.counts.items():
-        size = figures.turns[number].size / figures.mean_size
-        saturated = count * (_SATURATION + 1) / (count + _SATURATION * (1 - _SIZE_SHARE + _SIZE_SHARE * size))
-        yield number, round(rare * saturated)
+def _worth_in_turns(match: Matches, figures: Figures) -> dict[int, int]:
+    rare, turns, mean = rarity(match.turns, figures.indexed), figures.turns, figures.mean_size
+    return {
+        number: round(
+            rare
+            * (
+                count
+                * (_SATURATION + 1)
+                / (count + _SATURATION * (1 - _SIZE_SHARE + _SIZE_SHARE * (turns[number].size / mean)))
+            )
+        )
+        for number, count in match.counts.items()
+    }
 
 
 _MILLION = 1_000_000
@@ -240,7 +290,7 @@ def rarity(turns: int, indexed: int) -> int:
     only ask.
     """
     plain, most = _log_odds(turns, indexed), _log_odds(1, indexed)
-    return round(_MILLION * plain * sqrt(sqrt(plain / most)))
+    return round(_MILLION * plain * sqrt(sqrt(sqrt(plain / most))))
 
 
 def _log_odds(turns: int, indexed: int) -> float:

@@ -153,6 +153,21 @@ def label(text: str) -> str:
     return match[1] if match else ""
 
 
+# What a user wants in general: "always use tabs", "when I ask for code, …", "I'd prefer short answers". In English.
+_RULE: Final = (
+    r"\b(?:always|never|from now on|when(?:ever)? i ask|whenever you|i(?:['’]d| would)? (?:really )?prefer"
+    r"|please (?:avoid|do not|don['’]t))\b"
+)
+_IN_RULES: Final = ("always", "never", "from now on", " i ask", "whenever you", "prefer", "please ")
+_MOST_READ: Final = 4_000  # characters
+
+
+def states_rule(text: str) -> bool:
+    """Returns whether a text says what holds in general: what is always, or never, to be done, or is preferred."""
+    said = text[:_MOST_READ].lower()
+    return any(each in said for each in _IN_RULES) and re.search(_RULE, said) is not None
+
+
 def runs(text: str) -> Iterator[tuple[str, bool]]:
     """Yields the text in pieces, each with whether it is in a script without spaces."""
     place = 0

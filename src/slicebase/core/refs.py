@@ -12,6 +12,7 @@ A command that takes only one kind also accepts an id without its prefix, and ev
 """
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 from slicebase.core.ids import is_uuid
@@ -140,6 +141,7 @@ _ALIKE = r"(?<![A-Za-z0-9])(?:(?:turn|row|sec|doc|file|session|run|claim)(?=:\S)
 _LINK_END = r"(?<!\\)\](?=[(\[:])"
 
 
+@lru_cache(maxsize=1_000)  # titles and roles are the same in many labels
 def as_words(text: str) -> str:
     """Returns a text as words of a label: on one line, and with nothing that could be read as a reference (ruling 48).
 

@@ -285,7 +285,7 @@ def _turns(
 
 _as_figures: Callable[[Any], TurnFigures] = partial(tuple.__new__, TurnFigures)  # for thousands of rows, without checks
 _TURNS = f"""
-SELECT number, turn.id, session, time, size, label, 0,
+SELECT number, turn.id, session, time, size, label, 0, rules,
 CASE WHEN kinds & {_SUMMED} THEN '{SUMMARY}' WHEN role = '' OR kinds & {_SPOKEN} THEN role ELSE '{UNSPOKEN}' END
 FROM json_each(?) CROSS JOIN turn ON number = value
 """

@@ -9,7 +9,7 @@ import apsw
 
 from slicebase.context.forms import for_index
 from slicebase.context.identifiers import named_in
-from slicebase.context.words import label
+from slicebase.context.words import label, states_rule
 from slicebase.core.hashing import tokens
 from slicebase.index.turn_schema import CHOSEN, IndexedTurn
 
@@ -80,9 +80,12 @@ class TurnRows:
         sizes = [tokens(turn.text) for turn in fresh]
         many = self._connection.executemany
         many(
-            "INSERT INTO turn VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO turn VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
-                (number, turn.id, sessions[turn.session], turn.time, size, self._label(turn.text), *turn[5:7])
+                (
+                    *(number, turn.id, sessions[turn.session], turn.time, size, self._label(turn.text)),
+                    *(turn.role, turn.kinds, turn.role == "user" and states_rule(turn.text)),
+                )
                 for number, (turn, size) in enumerate(zip(fresh, sizes, strict=True), first)
             ),
         )

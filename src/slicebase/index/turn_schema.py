@@ -17,7 +17,8 @@ INSERT INTO state VALUES (0, 0, '', '');
 CREATE TABLE session (number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, threaded INTEGER NOT NULL);
 CREATE TABLE turn (
   number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, session INTEGER NOT NULL, time INTEGER NOT NULL,
-  size INTEGER NOT NULL, label TEXT NOT NULL, role TEXT NOT NULL, kinds INTEGER NOT NULL
+  size INTEGER NOT NULL, label TEXT NOT NULL, role TEXT NOT NULL, kinds INTEGER NOT NULL,
+  rules INTEGER NOT NULL -- 1 if the user states there what always holds
 );
 CREATE INDEX turn_by_session ON turn (session, time, id);
 CREATE INDEX turn_by_time ON turn (time, size); -- size: what exists as of a time is counted in the index alone
@@ -49,8 +50,8 @@ CREATE VIRTUAL TABLE naming USING fts5vocab (names, instance);
 CREATE VIRTUAL TABLE vocabulary USING fts5vocab (words, row);
 CREATE VIRTUAL TABLE occurrence USING fts5vocab (words, instance);
 """
-TURNS_LAYOUT: Final = DatabaseLayout(application=0x534C4349, version=7, schema=_SCHEMA)  # "SLCI"
-CHUNKS_LAYOUT: Final = DatabaseLayout(application=0x534C4343, version=7, schema=_SCHEMA)  # "SLCC"
+TURNS_LAYOUT: Final = DatabaseLayout(application=0x534C4349, version=8, schema=_SCHEMA)  # "SLCI"
+CHUNKS_LAYOUT: Final = DatabaseLayout(application=0x534C4343, version=8, schema=_SCHEMA)  # "SLCC"
 
 CHOSEN: Final = "(SELECT value FROM json_each(?))"
 

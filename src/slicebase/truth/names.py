@@ -136,10 +136,11 @@ _ALIKE: Final = " UNION ALL ".join(
     f"SELECT 1 FROM {_COLUMNS[kind].table} WHERE {_COLUMNS[kind].name} BETWEEN :{kind} AND :{kind} || '{_LAST}'"
     for kind in ("session", "run", *_OF_DIGEST)
 )
-_BESIDE: Final = (
-    "SELECT (SELECT max(turn) FROM turns WHERE turn < :turn), (SELECT min(turn) FROM turns WHERE turn > :turn),"
-    f" EXISTS ({_ALIKE})"
-)
+_BESIDE: Final = "SELECT (SELECT max(turn) FROM turns WHERE turn < ?1), (SELECT min(turn) FROM turns WHERE turn > ?1)"
+# Whether another turn, and whether something else has an id that begins so. Mostly neither is the case.
+_OTHERS: Final = f"""
+SELECT EXISTS (SELECT 1 FROM turns WHERE turn BETWEEN :first AND :last AND turn <> :turn), EXISTS ({_ALIKE})
+"""
 
 
 def shown_reference(connection: apsw.Connection, reference: str, files: Collection[str] = ()) -> str:
@@ -151,12 +152,16 @@ def shown_reference(connection: apsw.Connection, reference: str, files: Collecti
     name = reference.removeprefix("turn:")
     if not is_uuid(name):
         return reference
-    begins = name[:SHORTEST_ID]
-    alike = {kind: f"{kind}_{begins}" for kind in _OF_DIGEST}
-    given = {"turn": _stored("turn", name), "session": begins, "run": begins, **alike}
-    before, after, is_ambiguous = next(connection.execute(_BESIDE, given))
-    short = short_id(name, [each and uuid_of(each) for each in (before, after)])
-    return f"turn:{short}" if is_ambiguous or begins in files else short
+    short = name[:SHORTEST_ID]
+    stored, (first, last) = _stored("turn", name), _range(Ref("turn", short))
+    alike = {kind: f"{kind}_{short}" for kind in _OF_DIGEST}
+    given = {"turn": stored, "first": first, "last": last, "session": short, "run": short, **alike}
+    is_shared, is_ambiguous = next(connection.execute(_OTHERS, given))
+    is_ambiguous = is_ambiguous or short in files
+    if is_shared:
+        beside: Any = next(connection.execute(_BESIDE, (stored,)))
+        short = short_id(name, [each and uuid_of(each) for each in beside])
+    return f"turn:{short}" if is_ambiguous else short
 
 
 def _without_subagents(found: list[Ref]) -> list[Ref]:

@@ -127,7 +127,7 @@ def build_context(
     if turns:
         passing = ask_turns(index, truth, lambda: index.passing([each.turn for each in merged], turns))
         merged = [each for each in merged if each.turn in passing]
-    read_turn = _Turns(truth, index, query, request.last).candidate
+    read_turn = _Turns(truth, index, query, request.last, merged).candidate
     candidates: list[Candidate | Unread] = [
         Unread(f"turn:{each.turn}", each.score, partial(read_turn, each)) for each in merged
     ]
@@ -213,25 +213,38 @@ class _Slices:
                 yield PinnedSlice(graph.session_id, anchor.turn, found.slice_id, found.export_hash, found.annotators)
 
 
-class _Turns:
-    """Reads the texts of turns when they are asked for."""
+_READ_AT_ONCE: Final = 32  # turns: about as many fit into a context of 2,000 tokens
 
-    def __init__(self, truth: Truth, index: TurnIndex, query: Query, last: int | None) -> None:
+
+class _Turns:
+    """Reads the texts of turns when they are asked for: their records together with those that are asked for next."""
+
+    def __init__(self, truth: Truth, index: TurnIndex, query: Query, last: int | None, found: Sequence[Ranked]) -> None:
         self._truth = truth
         self._index = index
         self._last = last
         self._excluded = unwanted(query)
         self._sessions: dict[str, Session] = {}
+        self._order = {each.turn: place for place, each in enumerate(found)}
+        self._found = found
+        self._records: dict[str, TurnRecord] = {}
 
     def candidate(self, found: Ranked) -> Candidate | None:
         """Returns a turn as a candidate; None if its text was purged, or has a word that the query excludes."""
-        record = self._truth.turns.get(found.turn).record
+        record = self._record(found.turn)
         text = self._truth.readable_text_of(record)
         if text is None or any(term.is_in(text) for term in self._excluded):
             return None
         if record.session not in self._sessions:
             self._sessions[record.session] = self._session(record.session)
         return turn_candidate(record, self._sessions[record.session], text, found)
+
+    def _record(self, turn: str) -> TurnRecord:
+        if turn not in self._records:
+            first = self._order[turn]
+            stored = self._truth.turns.find(each.turn for each in self._found[first : first + _READ_AT_ONCE])
+            self._records |= {name: each.record for name, each in stored.items()}
+        return self._records[turn] if turn in self._records else self._truth.turns.get(turn).record
 
     def _session(self, name: str) -> Session:
         """Returns a session; without its title if it went on later, since the title may tell of that."""
