@@ -9,7 +9,7 @@ from slicebase.graph.record import AnnotationRecord, annotation_records
 from slicebase.graph.turn import Annotation, Parent, Part, Session, Turn
 from slicebase.truth.acts import PurgedText, PurgeRecord
 from slicebase.truth.truth import Truth
-from slicebase.truth.turns import AddedTurns
+from slicebase.truth.turn_writer import AddedTurns
 
 SESSION = Session("s", "test")
 

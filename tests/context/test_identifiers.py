@@ -60,12 +60,15 @@ def test_parts_of_long_data_are_found_and_not_kept_in_memory() -> None:
 
 def test_what_is_remembered_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(identifiers, "_MOST_KNOWN", 10)
-    known = identifiers._KnownNames()
-    monkeypatch.setattr(identifiers, "_named", known)
-    named_in(f"{'a1' * 300} short1")
+    known: dict[str, tuple[str, tuple[str, ...]]] = {}
+    plain: set[str] = set()
+    monkeypatch.setattr(identifiers, "_known", known)
+    monkeypatch.setattr(identifiers, "_plain", plain)
+    named_in(f"{'a1' * 300} short1 word")
     assert set(known) == {"short1"}
-    named_in(" ".join(f"name{number}" for number in range(25)))
-    assert len(known) <= 10
+    assert plain == {"word"}
+    named_in(" ".join(f"name{number} {'ab' * number}" for number in range(1, 25)))
+    assert len(known) + len(plain) <= 10
     assert named_in("name7 parseArgs") == Named({"name7", "parse\ue000args", "\ue001parseargs"}, {"parse", "Args"})
 
 

@@ -41,6 +41,15 @@ _NUMBER: Final = r"\d(?<![\w.,]\d)\d{{0,2}}(?:([{0}])\d{{3}})(?:\1\d{{3}})*(?!\w
 _TYPED_MARKS: Final = ",'’\u00a0\u2009\u202f"
 _MARKS: Final = f"._ {_TYPED_MARKS}"
 
+# The bytes of a text by what they are in such a number: a digit, a mark, or a letter that can be either. The letters of
+# all marks outside of ASCII begin with one of two bytes.
+_SHAPES: Final = bytes(
+    48 if 48 <= code < 58 else 44 if chr(code) in "._ ,'\xc2\xe2" else 97 if code < 0xC2 else 120 for code in range(256)
+)
+_CONTINUING: Final = bytes(range(0x80, 0xC0))  # of a letter outside of ASCII, all bytes but the first
+_GROUP: Final = b"0,000"
+_OTHER: Final = b"x"
+
 
 @cache
 def _number(marks: str) -> re.Pattern[str]:
@@ -50,6 +59,9 @@ def _number(marks: str) -> re.Pattern[str]:
 
 def in_groups(text: str) -> Iterator[str]:
     """Yields the digits of the numbers in a text that are written in groups of three."""
+    shapes = text.encode("utf-8", "surrogatepass").translate(_SHAPES, b"" if text.isascii() else _CONTINUING)
+    if _GROUP not in shapes and _OTHER not in shapes:
+        return iter(())  # most texts
     return (joined(match[0]) for match in _number(_MARKS).finditer(text))
 
 

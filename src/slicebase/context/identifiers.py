@@ -16,6 +16,7 @@ from slicebase.context.words import simplified, without_unspaced
 # Runs of the characters that identifiers have.
 _RUN: Final = re.compile(r"[\w\-./:@#+~]+")
 _SEPARATED: Final = bytes(code if code >= 128 or _RUN.match(chr(code)) else 32 for code in range(256))
+_ARROW: Final = "→".encode()
 _ENDING: Final = ".-/:@~"  # of a sentence or a list; `c++` and `c#` keep theirs
 _AROUND: Final = _ENDING + "+#"
 _MARK: Final = re.compile(r"[\d_\-./:@#+~]")
@@ -63,7 +64,17 @@ def named_in(text: str) -> Named:
 
     Whole ones are marked, because the index itself makes no difference between upper and lower case.
     """
-    return _together(map(_named.__getitem__, _pieces(text)))
+    names, humps = names_for_index(text)
+    return Named(set(names.split()), humps)
+
+
+def names_for_index(text: str) -> tuple[str, set[str]]:
+    """Returns what `named_in` does, with the whole identifiers as a text, in which one may be more than once."""
+    pieces = _pieces(text) - _plain
+    new = pieces.difference(_known)
+    kept = [_known[piece] for piece in (pieces - new if new else pieces)]
+    kept += filter(None, map(_remembered, new))
+    return " ".join([whole for whole, _ in kept]), set(chain.from_iterable([humps for _, humps in kept if humps]))
 
 
 def humps_in(text: str) -> set[str]:
@@ -73,36 +84,31 @@ def humps_in(text: str) -> set[str]:
     return {part for word in words for part in (_humps(word) if len(word) <= _LONGEST else _humps_anew(word))}
 
 
-_Kept: TypeAlias = tuple[tuple[str, ...], tuple[str, ...]] | tuple[()]
+_Kept: TypeAlias = tuple[str, tuple[str, ...]] | None  # whole names, a space between them, and humps
 
-
-class _KnownNames(dict[str, _Kept]):
-    """What is kept of pieces of texts, which repeat them: whole names and humps, or nothing for a plain word.
-
-    It is emptied before it becomes large, and has no long piece.
-    """
-
-    def __missing__(self, piece: str) -> _Kept:
-        if piece.isascii():
-            kept = _kept(piece)
-        else:
-            whole, humps = _together(map(_kept, _runs_in(piece)))
-            kept = (tuple(whole), tuple(humps)) if whole else ()
-        if len(piece) <= _LONGEST:
-            if len(self) >= _MOST_KNOWN:
-                self.clear()
-            self[piece] = kept
-        return kept
-
-
+# What is kept of pieces of texts, which repeat them. Both are emptied before they become large, and have no long piece.
+_known: Final[dict[str, tuple[str, tuple[str, ...]]]] = {}
+_plain: Final[set[str]] = set()  # of which nothing is kept: most words
 _MOST_KNOWN: Final = 100_000
-_named: Final = _KnownNames()
 
 
-def _together(each: Iterable[_Kept]) -> Named:
-    kept = [pair for pair in each if pair]
-    whole = set(chain.from_iterable([whole for whole, _ in kept]))
-    return Named(whole, set(chain.from_iterable([humps for _, humps in kept if humps])))
+def _remembered(piece: str) -> _Kept:
+    """Returns what is kept of a piece that is new."""
+    if piece.isascii():
+        kept = _kept(piece)
+    else:
+        runs = [each for each in map(_kept, _runs_in(piece)) if each]
+        humps = tuple(chain.from_iterable([humps for _, humps in runs]))
+        kept = (" ".join([whole for whole, _ in runs]), humps) if runs else None
+    if len(piece) <= _LONGEST:
+        if len(_known) + len(_plain) >= _MOST_KNOWN:
+            _known.clear()
+            _plain.clear()
+        if kept:
+            _known[piece] = kept
+        else:
+            _plain.add(piece)
+    return kept
 
 
 def runs_of(text: str) -> set[str]:
@@ -116,8 +122,13 @@ def _readable(text: str) -> str:
 
 
 def _pieces(text: str) -> set[str]:
-    """Returns the different pieces of a text between characters of ASCII that no identifier has."""
+    """Returns the different pieces of a text between characters of ASCII that no identifier has, and arrows.
+
+    Agents read files with an arrow after the number of each line: with it, no piece would be like another.
+    """
     data = text.encode("utf-8", "surrogatepass").translate(_SEPARATED)
+    if not text.isascii():
+        data = data.replace(_ARROW, b" ")
     return set(data.decode("utf-8", "surrogatepass").split())
 
 
@@ -128,17 +139,18 @@ def _runs_in(piece: str) -> list[str]:
 def _kept(run: str) -> _Kept:
     """Returns what is kept of a run: it, without marks around it, and the names between its joints; and its humps."""
     if run.isalpha() and run[1:].islower():
-        return ()  # most words
+        return None  # most words
     name = trimmed(run)
-    names = {name, name.strip(_AROUND)}
+    bare = name.strip(_AROUND)
+    names: Iterable[str] = (name,) if bare == name else (name, bare)
     if _JOINT.search(name):
-        names.update(map(trimmed, _JOINT.split(name)), name.split(":"))
+        names = {*names, *map(trimmed, _JOINT.split(name)), *name.split(":")}
     forms: list[str] = []
     for each in names:
         if len(each) <= _LONGEST and is_identifier(each):
             written = as_written(each)
             forms += (written,) if written == each else (written, _LOWERED + each.lower())
-    return (tuple(forms), _humps_anew(run)) if forms else ()
+    return (" ".join(forms), _humps_anew(run)) if forms else None
 
 
 def in_any_case(name: str) -> tuple[str, str]:
@@ -181,7 +193,7 @@ def humps_at(text: str, heads: Iterable[str] = ("",)) -> Iterator[tuple[int, int
 
 
 def _humps_anew(run: str) -> tuple[str, ...]:
-    if run.islower() or not _HUMP.search(run):
+    if run == run.lower() or not _HUMP.search(run):
         return ()
     names = [_HUMP.split(word) for word in re.split(r"[\W_]+", run)]
     return tuple(part for parts in names if len(parts) > 1 for part in parts)

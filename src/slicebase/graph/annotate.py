@@ -212,16 +212,19 @@ def _texts(parts: Iterable[Part]) -> Iterable[str]:
     return (text for part in parts if (text := part_text(part)))
 
 
-# In ASCII, everything but letters and digits separates words.
-_SEPARATED: Final = bytes(code if chr(code).isalnum() or code >= 128 else 32 for code in range(256))
+# In ASCII, everything but letters and digits separates words. Capitals become small letters.
+_SEPARATED: Final = bytes(
+    code if code >= 128 else ord(chr(code).lower()) if chr(code).isalnum() else 32 for code in range(256)
+)
+_ARROW: Final = "→".encode()  # agents read files with an arrow after the number of each line
 
 
 def words_in(text: str) -> list[str]:
     """Returns the words of a text, in lower case: what `_WORD` finds, which searches only where it is not ASCII."""
-    data = text.lower().encode("utf-8", "surrogatepass").translate(_SEPARATED)
+    if text.isascii():
+        return text.encode().translate(_SEPARATED).decode().split()
+    data = text.lower().encode("utf-8", "surrogatepass").translate(_SEPARATED).replace(_ARROW, b" ")
     pieces = data.decode("utf-8", "surrogatepass").split()
-    if data.isascii():
-        return pieces
     return [word for piece in pieces for word in ((piece,) if piece.isascii() else _WORD.findall(piece))]
 
 

@@ -55,8 +55,14 @@ def fact(session: "Session", name: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-_RESUME: Final = {"claude-code": "claude --resume", "codex": "codex resume"}
-_UUID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_UUID: Final = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+# The command of each client that resumes a session, and what an id of its sessions looks like.
+_RESUME: Final = {
+    "claude-code": ("claude --resume", _UUID),
+    "codex": ("codex resume", _UUID),
+    "gemini": ("gemini --resume", _UUID),
+    "opencode": ("opencode --session", r"ses_[0-9A-Za-z]{1,100}"),
+}
 
 
 def resume_command(session: "Session") -> str:
@@ -65,10 +71,11 @@ def resume_command(session: "Session") -> str:
     A subagent cannot be resumed: the command is that of the session that started it.
     """
     name = session.id.partition("#")[0]
-    if session.format not in _RESUME or not _UUID.fullmatch(name):
+    command, form = _RESUME.get(session.format, ("", ""))
+    if not command or not re.fullmatch(form, name):
         return ""
     import shlex  # imported here for a fast start
 
     folder = fact(session, "cwd")
     there = f"cd {shlex.quote(folder)} && " if folder else ""
-    return f"{there}{_RESUME[session.format]} {name}"
+    return f"{there}{command} {name}"

@@ -12,7 +12,7 @@ from slicebase.graph.turn import TREE_EDGES, Edge, Session
 from slicebase.history.shared_ids import with_own_ids
 from slicebase.importers.values import Batch, ImportReport, Note
 from slicebase.truth.truth import Truth
-from slicebase.truth.turns import AddedTurns, Annotate
+from slicebase.truth.turn_writer import AddedTurns, Annotate
 
 if TYPE_CHECKING:
     from slicebase.errors import SlicebaseError

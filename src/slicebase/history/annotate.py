@@ -7,7 +7,7 @@ from slicebase.graph.annotate import ANCESTORS, ANNOTATION_RULES, Rules, Trace, 
 from slicebase.graph.record import AnnotationRecord, annotation_records
 from slicebase.graph.turn import Annotation, Turn, tree_parent
 from slicebase.truth.truth import Truth
-from slicebase.truth.turns import AddedTurns
+from slicebase.truth.turn_writer import AddedTurns
 
 _MOST_TRACES = 20_000  # that are kept, of the turns annotated last
 

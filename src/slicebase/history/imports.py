@@ -24,7 +24,7 @@ from slicebase.importers.formats import FORMATS, Import, reading_order, recognis
 from slicebase.importers.redaction import redact, redactor_of
 from slicebase.importers.values import Batch, Format, ImportSource, NoteAction, Options
 from slicebase.truth.truth import Truth
-from slicebase.truth.turns import AddedTurns, LinkedTurns
+from slicebase.truth.turn_writer import AddedTurns, LinkedTurns
 
 ImportProgress = FileProgress
 GRAPH_FORMAT = "graph"

@@ -347,7 +347,9 @@ class Transcript:
     # The queue
 
     def _queue(self, session: str) -> MessageQueue:
-        return self.queues.setdefault(session, MessageQueue())
+        if session not in self.queues:
+            self.queues[session] = MessageQueue()
+        return self.queues[session]
 
     def _queue_operation(self, record: SourceRecord) -> None:
         session = self._session_of(record)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import apsw
 
 from slicebase.context.forms import for_index
-from slicebase.context.identifiers import named_in
+from slicebase.context.identifiers import names_for_index
 from slicebase.context.words import label, states_rule
 from slicebase.core.hashing import tokens
 from slicebase.index.turn_schema import CHOSEN, IndexedTurn
@@ -121,9 +121,9 @@ class TurnRows:
 
         def words() -> Iterator[tuple[int, str]]:
             for number, text in enumerate(texts, first):
-                named = named_in(text)
-                names.append(" ".join(named.whole))
-                yield number, for_index(text, named.humps)
+                whole, humps = names_for_index(text)
+                names.append(whole)
+                yield number, for_index(text, humps)
 
         many = self._connection.executemany
         many("INSERT INTO words (rowid, text) VALUES (?, ?)", words())

@@ -17,7 +17,7 @@ from slicebase.importers.subagents import is_subagent
 from slicebase.importers.values import REASONS, Batch, Options
 from slicebase.runs.records import StepAt
 from slicebase.truth.run_writer import Logged
-from slicebase.truth.turns import AddedTurns
+from slicebase.truth.turn_writer import AddedTurns
 from slicebase.verbs.imports import index_new_turns
 from slicebase.verbs.parts import Parts
 from slicebase.verbs.session_runs import steps_of

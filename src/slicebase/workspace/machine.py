@@ -78,10 +78,10 @@ def _first_bytes(path: Path) -> bytes:
 
 def keep_id(files: tuple[Path, ...], database: str) -> None:
     """Writes the id of the database into these files. Where that cannot be done, the other files know it."""
-    from slicebase.workspace.atomic import own_temporary, write_bytes  # imported here to keep start-up fast
-
     for path in files:
         if known_ids((path,)) != {database} and path.parent.is_dir():
+            from slicebase.workspace.atomic import own_temporary, write_bytes  # imported here to keep start-up fast
+
             with suppress(SlicebaseError):
                 data = [f"{database}\n".encode()]
                 write_bytes(path, data, within=path.parent, private=True, temporary=own_temporary())
