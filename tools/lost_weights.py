@@ -8,7 +8,8 @@ chance, so the same data gives the same weights.
 1. What is worth keeping, whether the summary has it or not: all labels teach this. The target of an item is 1 if it
    matches a label worth 2 or more, 0.4 for 1, else 0. An item without a label counts half, since it may be worth much.
 2. What of it is lost and right, among the items that could be listed: from the result of step 1, how much of the item
-   is absent, and a few features that summaries treat differently (they keep what the user said and what was done).
+   is absent, and a few features that summaries treat differently: they keep what the user said, what was done, and
+   what was said last or is about the current work. What is older is as much worth, and is lost.
 
 Both are sums, so the weights of the second, times those of the first, are the weights of one sum.
 
@@ -33,7 +34,7 @@ PACE = 0.5
 PARTLY = 0.4
 UNLABELLED = 0.5
 ABSENT = frozenset({"absent", "names absent"})
-TREATED_DIFFERENTLY = frozenset({"command", "instruction", "done sign", "report"})
+TREATED_DIFFERENTLY = frozenset({"command", "instruction", "done sign", "report", "recent", "names current"})
 BY_JUDGEMENT = {"instruction, rule": 1.0, "rule by itself": 1.0, "task, on the list": 1.0}
 _WORTH = "worth"
 

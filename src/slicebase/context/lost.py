@@ -2,24 +2,29 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Final, NamedTuple
 
 from slicebase.context.lost_follow import items
 from slicebase.context.lost_items import TranscriptItem
+from slicebase.context.lost_neighbours import as_one, neighbours
 from slicebase.context.lost_phrases import LOST_KINDS, LostKind
 from slicebase.context.lost_score import ScoreBasis, contained, features, parts_of
 from slicebase.context.lost_weights import WEIGHTS
 from slicebase.context.lost_words import Passages, StatementIndex, content_weights
+from slicebase.graph.contents import readable_text
 from slicebase.graph.turn import Turn, turn_text
 
-LOST_RULES: Final = "lost/3"
+LOST_RULES: Final = "lost/4"
 
-KEPT_SHARE: Final = 0.65  # the share of an item's content that a summary must have
+KEPT_SHARE: Final = 0.75  # the share of an item's content that a summary must have
+_MENTIONED: Final = 0.65  # of what somebody could do again
 OVER: Final = frozenset(
     {"done", "resolved", "revised", "rejected", "overturned", "gone"}
 )  # states of items that nobody needs
 _CROWDED: Final = 250_000  # millionths that each further command or artefact of the same sort counts less
+_EACH_NEIGHBOUR: Final = 200_000  # millionths that each further statement counts that is shown with an item
 _SAME: Final = 0.6  # of an item's content; one that says no more than a better one is not listed again
 _MARK: Final = re.compile(r"(?:conversation compacted|context compacted)?\W*", re.IGNORECASE)
 
@@ -170,14 +175,16 @@ def weigh(
         parts = parts_of(each.features, weights)
         judged = JudgedItem(each.item, each.kept, sum(parts.values()), parts)
         needed.append((each.places, judged)) if judged.needed else over.append(each.item)
+    texts = {turn.id: turn for compaction in compactions for turn in compaction.before}
+    text_of = cache(lambda turn: readable_text(texts[turn].parts))
     losses = []
     for number, compaction in enumerate(compactions):
         own = [each for places, each in needed if number in places]
-        lost = tuple(by_importance(own))
-        kept = tuple(_each_once(each for each in own if each.kept))
+        lost = tuple(by_importance(own, text_of))
+        kept = tuple(_each_once(_joined((each for each in own if each.kept), text_of)))
         removed = sum(not _is_mark(turn) for turn in compaction.before)
         losses.append(Loss(compaction.summary[-1], removed, compaction.readable, (*kept, *lost), lost))
-    in_all = losses[0].items if len(losses) == 1 else tuple(by_importance(each for _, each in needed))
+    in_all = losses[0].items if len(losses) == 1 else tuple(by_importance((each for _, each in needed), text_of))
     return JudgedCompactions(losses, in_all, tuple(over))
 
 
@@ -205,9 +212,10 @@ def describe(compactions: Sequence[CompactedTurns], after: Sequence[Turn] = ()) 
     for item in found:
         first = places[item.turn]
         shares = [contained(item, summary) for summary in summaries[first:]]
-        place, kept = _fate(item, [share >= KEPT_SHARE for share in shares])
+        least = _MENTIONED if item.can_be_done else KEPT_SHARE
+        place, kept = _fate(item, [share >= least for share in shares])
         decided = [first + place]
-        if (origin := places.get(item.first, first)) < first and contained(item, summaries[origin]) < KEPT_SHARE:
+        if (origin := places.get(item.first, first)) < first and contained(item, summaries[origin]) < least:
             decided.insert(0, origin)  # what was run again after a compaction was lost in that one, too
         described.append(DescribedItem(item, tuple(decided), kept, features(item, around, shares[-1])))
     return described
@@ -220,13 +228,13 @@ def _fate(item: TranscriptItem, having: Sequence[bool]) -> tuple[int, bool]:
     return max((place + 1 for place, has in enumerate(having) if has), default=0), False
 
 
-def by_importance(judged: Iterable[JudgedItem]) -> list[JudgedItem]:
+def by_importance(judged: Iterable[JudgedItem], text_of: Callable[[str], str]) -> list[JudgedItem]:
     """Returns the lost items that still matter by score, the highest first; among equal ones the newest first.
 
-    An item that says no more than a better one is left out. Each further command or artefact of one sort counts less
-    than the one before it: the tenth test run is not what a reader misses most.
+    Statements that stand side by side are one. An item that says no more than a better one is left out. Each further
+    command or artefact of one sort counts less than the one before it: the tenth test run is not missed most.
     """
-    lost = [each for each in judged if not each.kept and each.needed]
+    lost = _joined((each for each in judged if not each.kept and each.needed), text_of)
     seen: Counter[tuple[str, str]] = Counter()
     placed = []
     for place, each in enumerate(_each_once(lost)):
@@ -236,8 +244,22 @@ def by_importance(judged: Iterable[JudgedItem]) -> list[JudgedItem]:
     return [each for _, _, each in sorted(placed, key=lambda place: place[:2])]
 
 
+def _joined(judged: Iterable[JudgedItem], text_of: Callable[[str], str]) -> Iterator[JudgedItem]:
+    """Yields items, those that stand side by side as one, with the score of the best and a little more."""
+    by_item = {each.item: each for each in judged}
+    for group in neighbours(by_item, text_of):
+        best = max((by_item[item] for item in group), key=lambda each: each.score)
+        if (more := _EACH_NEIGHBOUR * (len(group) - 1)) > 0:
+            parts = {**best.parts, "neighbours": more}
+            best = JudgedItem(as_one(best.item, group), best.kept, best.score + more, parts)
+        yield best
+
+
 def _each_once(judged: Iterable[JudgedItem]) -> Iterator[JudgedItem]:
-    """Yields items, the best first, without those that say no more than a better one. Only a rule repeats a rule."""
+    """Yields items, the best first, without those that say no more than a better one.
+
+    Only a rule repeats a rule, and only with all of its words: "never touch orders" is not "never touch customers".
+    """
     commands: set[str] = set()
     rules, others = StatementIndex(), StatementIndex()
     for each in sorted(judged, key=lambda each: (-each.score, -each.item.order, each.item.start)):
@@ -245,9 +267,9 @@ def _each_once(judged: Iterable[JudgedItem]) -> Iterator[JudgedItem]:
             known = commands.issuperset(each.item.quotes)
             commands.update(each.item.quotes)
         else:
-            said = rules if each.item.mark == "rule" else others
+            said, share = (rules, 1.0) if each.item.mark == "rule" else (others, _SAME)
             content = content_weights(each.text)
-            known = bool(content) and bool(said.like(content, _SAME))
+            known = bool(content) and bool(said.like(content, share))
             said.add(content)
         if not known:
             yield each

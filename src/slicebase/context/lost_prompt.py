@@ -79,12 +79,9 @@ def for_prompt(
 
 
 def _by_prompt(asked: AskedTurns, chunks: Sequence[_Chunk]) -> list[_Chunk]:
-    """Returns the passages that have words of the prompt: by the score of the turn, and their part of its words."""
+    """Returns the passages that have words of the prompt: by the score of the turn and the worth of these words."""
     worths = {chunk: asked.worth(chunk.text) for chunk in chunks if chunk.turn in asked.scores}
-    most: dict[str, int] = {}  # of a passage in each turn
-    for chunk, worth in worths.items():
-        most[chunk.turn] = max(worth, most.get(chunk.turn, 0))
-    ranks = {chunk: asked.scores[chunk.turn] * worth / most[chunk.turn] for chunk, worth in worths.items() if worth}
+    ranks = {chunk: asked.scores[chunk.turn] * worth for chunk, worth in worths.items() if worth}
     return sorted(ranks, key=lambda chunk: (-ranks[chunk], chunk.turn, chunk.start))
 
 

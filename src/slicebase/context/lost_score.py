@@ -29,6 +29,8 @@ _DONE: Final = re.compile(
     re.IGNORECASE,
 )
 _MEASURE: Final = re.compile(r"\d[\d.,]*\s?(?:ms|s\b|sec|min|%|x\b|kb|mb|gb|tokens|lines|files|times)", re.IGNORECASE)
+_BOLD: Final = re.compile(r"\*\*[^*]+\*\*")
+_SETTING: Final = re.compile(r"(?:^|\s)(?:\w+=\S|--?[A-Za-z][\w-]*[= ]\S)")  # of a command: what one has to know
 _LONG: Final = 1000  # characters of a message: it explains or reports
 
 
@@ -90,11 +92,9 @@ def features(item: TranscriptItem, around: ScoreBasis, share: float) -> dict[str
 
     `share` is the share of the item that the summary has.
     """
-    found = {
-        item.kind: 1.0,
-        "absent": 1.0 - min(1.0, share),
-        "recent": item.order / max(1, len(around.turns)),
-    }
+    found = {item.kind: 1.0, "absent": 1.0 - min(1.0, share)}
+    if item.kind != "instruction":  # a rule does not grow old
+        found["recent command" if item.kind == "command" else "recent"] = item.order / max(1, len(around.turns))
     if item.kind in ("command", "artefact", "instruction"):
         found[f"{item.kind}, {item.mark}"] = 1.0
     if item.mark == "rule":
@@ -114,6 +114,7 @@ def _of_command(item: TranscriptItem, around: ScoreBasis) -> dict[str, float]:
         "failed": float(item.state == "failed"),
         "narrow": float(is_narrow(item.text)),
         "chain": float(len(item.quotes) > 1),
+        "plain build": float(item.mark == "build" and not any(map(_SETTING.search, item.quotes))),
         "newest of its class": float(item.order >= around.newest_of.get(item.mark, 0)),
         "a newer one like it": float(item.order < around.newest_of.get(_shape(item), item.order)),
     }
@@ -135,6 +136,7 @@ def _of_statement(item: TranscriptItem, around: ScoreBasis) -> dict[str, float]:
         "negates": float(bool(_NEGATES.search(text))),
         "figures": float(bool(_MEASURE.search(text))),
         "place": float(bool(_PLACE.search(text))),
+        "emphasis": float(bool(_BOLD.search(text))),
         "code": min(1.0, text.count("`") / 6),
         "names": min(1.0, len(named) / 4),
         "names absent": len(named - around.known) / max(1, len(named)),
