@@ -148,6 +148,10 @@ def a_turn(memory: Slicebase) -> str:
     return memory.graph.turns(memory.import_("session.jsonl").sessions[0])[0].ref
 
 
+def an_export(memory: Slicebase) -> bytes:
+    return memory.graph.select(a_turn(memory), memory.graph.policy(POLICY)).export
+
+
 POLICY = "policy.json"
 PATH_CALLS = (
     PathCall("Slicebase.open start", lambda memory, path: _opened(Slicebase.open(path)), "."),
@@ -176,6 +180,7 @@ PATH_CALLS = (
     PathCall("Slicebase.context policy", lambda memory, path: len(memory.context("test", policy=path).pieces), POLICY),
     PathCall("Graph.policy name", lambda memory, path: memory.graph.policy(path).max_nodes, POLICY),
     PathCall("Graph.select policy", lambda memory, path: memory.graph.select(a_turn(memory), path).id, POLICY),
+    PathCall("Graph.check policy", lambda memory, path: memory.graph.check(an_export(memory), path), POLICY),
     PathCall("Graph.explain policy", lambda memory, path: memory.graph.explain(a_turn(memory), path), POLICY),
 )
 

@@ -63,11 +63,13 @@ def test_a_stored_slice_is_checked(imported: Tt, tmp_path: Path) -> None:
     export = imported("slice", first_turn(imported), "--json", "--set", "max_nodes=4").out
     stored = tmp_path / "slice.json"
     stored.write_text(export)
-    assert imported("slice", "--check", stored).exit == 0
+    assert imported("slice", "--check", stored).exit == 4  # the policy is not known
+    check = ("slice", "--check", stored, "--set", "max_nodes=4")
+    assert imported(*check).exit == 0
     changed = json.loads(export)
     changed["turns"][0]["salience"] = 0.125
     stored.write_text(json.dumps(changed))
-    done = imported("slice", "--check", stored, "--json")
+    done = imported(*check, "--json")
     assert done.exit == 1
     assert [each["place"] for each in done.json["differences"]] == [f"turns[{changed['turns'][0]['id']}].salience"]
     stored.write_text("{")
@@ -99,6 +101,18 @@ def test_a_batch_prints_a_line_for_each_request_in_order(imported: Tt, tmp_path:
     assert [answer["where"]["line"] for answer in answers[3:]] == [4, 5, 6, 7, 8, 9]
     path.write_text("\n".join(requests[:3]))
     assert imported("slice", "--batch", path).exit == 0
+
+
+def test_a_request_with_a_key_that_occurs_twice_is_refused(imported: Tt, tmp_path: Path) -> None:
+    """Ruling 14: it is ambiguous, in the request and in its policy."""
+    path, turn = tmp_path / "requests.jsonl", first_turn(imported)
+    twice = '{"max_nodes": 3, "max_nodes": 4}'
+    path.write_text(
+        f'{{"anchor_turn_id": "{turn}", "policy": {twice}}}\n{{"anchor_turn_id": 1, "anchor_turn_id": 2}}\n'
+    )
+    done = imported("slice", "--batch", path)
+    assert [json.loads(line)["code"] for line in done.out.splitlines()] == ["bad-json", "bad-json"]
+    assert done.exit == 1
 
 
 def test_a_slice_can_be_explained_and_drawn(imported: Tt) -> None:

@@ -29,7 +29,18 @@ def edge(parent: int, child: int, kind: str = "reply") -> dict[str, str]:
 def load(tt: Tt, tmp_path: Path, turns: list[dict[str, Any]], edges: list[dict[str, str]]) -> Done:
     path = tmp_path / "graph.json"
     path.write_text(json.dumps({"turns": turns, "edges": edges}))
-    return tt("import", "--format", "graph", path, "--json")
+    return tt("import", path, "--json")
+
+
+def test_a_graph_file_is_recognised_whatever_comes_first_in_it(tt: Tt, tmp_path: Path) -> None:
+    long = turn(1, content="word " * 100_000)
+    (tmp_path / "long.json").write_text(json.dumps({"turns": [long, turn(2)], "edges": []}))
+    edges_first = {"name": "a graph", "edges": [edge(3, 4)], "turns": [turn(3), turn(4)]}
+    (tmp_path / "edges.json").write_text("\ufeff" + json.dumps(edges_first, indent=2))
+    (tmp_path / "chat.json").write_text(json.dumps([{"role": "user", "content": 'say "turns" and "edges"'}]))
+    done = tt("import", tmp_path, "--json")
+    assert (done.exit, done.json["formats"]) == (0, {"graph": 2, "messages": 1})
+    assert done.json["turns"]["new"] == 5
 
 
 def test_a_graph_file_that_is_refused_does_not_stop_the_others(tt: Tt, tmp_path: Path) -> None:

@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 from slicebase.errors import SlicebaseError
 from slicebase.history.account import Account
 from slicebase.history.annotate import Annotator
-from slicebase.history.imports import GRAPH_FORMAT, import_inputs
+from slicebase.history.imports import import_inputs
 from slicebase.history.inputs import inputs
+from slicebase.importers.formats import GRAPH_FORMAT
 from slicebase.importers.values import Options
 from slicebase.truth.truth import Truth
 from slicebase.verbs.verify import verify

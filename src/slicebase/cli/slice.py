@@ -49,19 +49,22 @@ def slice_(
     """Select the context slice around a turn (SlicePolicy v1).
 
     With --json, print only the SliceExport: the same graph and policy always give the same bytes. A batch prints one
-    SliceExport or error object for each request, in the order of the requests. Exit status 1 if a request of a batch
-    failed, or if a checked slice differs.
+    SliceExport or error object for each request, in the order of the requests. Nothing is written: give --policy or
+    --set again to --check a slice with parameters of your own. Exit status 1 if a request of a batch failed, or if a
+    checked slice differs.
     """
     if sum(given is not None for given in (turn, batch, check)) != 1:
         raise click.UsageError("Give one of: a turn, --batch, --check.")
-    if turn is None and (policy or assignments or explain or mermaid):
-        raise click.UsageError("--policy, --set, --explain and --mermaid go with a turn.")
+    if turn is None and (explain or mermaid):
+        raise click.UsageError("--explain and --mermaid go with a turn.")
+    if batch is not None and (policy or assignments):
+        raise click.UsageError("--policy and --set go with a turn or with --check: a request of a batch has its own.")
     base = open_base(ctx)
     graph = base.graph
     if batch is not None:
         return _batch(graph, batch)
     if check is not None:
-        return _check(graph, check, as_json)
+        return _check(graph, check, graph.policy(policy, assignments) if policy or assignments else None, as_json)
     return _one(base, str(turn), graph.policy(policy, assignments), explain, mermaid, as_json)
 
 
@@ -126,11 +129,11 @@ def _print_explanation(base: "Slicebase", explanation: "Explanation", as_json: b
 _MOST_CHECKED = 256 << 20  # bytes of an export
 
 
-def _check(graph: "Graph", path: str, as_json: bool) -> int:
+def _check(graph: "Graph", path: str, policy: "SlicePolicyV1 | None", as_json: bool) -> int:
     with read_input(path) as stream:
         data = read_all(stream, path, _MOST_CHECKED)
     try:
-        differences = graph.check(data)
+        differences = graph.check(data, policy)
     except SlicebaseError as error:
         raise error.at(Where(path)) from None
     if as_json:
@@ -175,7 +178,7 @@ def _export(graph: "Graph", line: bytes, number: int) -> bytes:
 
 
 def _request(line: bytes, number: int) -> dict[str, Any]:
-    request = read_json(line, what="the line", first_line=number)
+    request = read_json(line, what="the line", first_line=number, unique=True)
     if not isinstance(request, dict) or not isinstance(request.get("anchor_turn_id"), str):
         raise SlicebaseError(
             "bad-request", "the line is not a request", hint='write {"anchor_turn_id": "<uuid>", "policy": "focused"}'

@@ -4,6 +4,7 @@ The libraries that parse raise several other errors: for bytes that are not UTF-
 for values that are nested too deeply. Each function here turns all of them into one, with the place if it is known.
 """
 
+from collections.abc import Callable
 from typing import IO, Any, Final
 
 from slicebase.errors import SlicebaseError, Where
@@ -42,12 +43,18 @@ def decode(data: bytes, first_line: int = 1, name: str | None = None) -> str:
         ) from None
 
 
-def read_json(data: bytes | str, code: str = "bad-json", what: str = "the text", first_line: int = 1) -> Any:
-    """Returns the value of a JSON text. Raises an error with this code, line and column for one that is not JSON."""
+def read_json(
+    data: bytes | str, code: str = "bad-json", what: str = "the text", first_line: int = 1, *, unique: bool = False
+) -> Any:
+    """Returns the value of a JSON text. Raises an error with this code, line and column for one that is not JSON.
+
+    With `unique`, a key that an object has twice is an error, because readers disagree on what it means.
+    """
     import json  # imported here to keep start-up fast
 
+    text = data if isinstance(data, str) else decode(data.removeprefix(b"\xef\xbb\xbf"), first_line)
     try:
-        return json.loads(data if isinstance(data, str) else decode(data.removeprefix(b"\xef\xbb\xbf"), first_line))
+        return json.loads(text, object_pairs_hook=unique_keys(code) if unique else None)
     except json.JSONDecodeError as error:
         where = Where(None, error.lineno + first_line - 1, error.colno)
         raise SlicebaseError(code, f"{what} is not JSON: {error.msg}", where=where) from None
@@ -55,6 +62,20 @@ def read_json(data: bytes | str, code: str = "bad-json", what: str = "the text",
         raise SlicebaseError(code, f"{what} cannot be read: {error}") from None
     except RecursionError:
         raise SlicebaseError(code, f"{what} is nested too deeply") from None
+
+
+def unique_keys(code: str) -> Callable[[list[tuple[str, Any]]], dict[str, Any]]:
+    """Returns a hook for `json.loads` that raises an error with this code for a key that an object has twice."""
+
+    def hook(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for key, value in pairs:
+            if key in found:
+                raise SlicebaseError(code, f"the key {key!r} occurs twice")
+            found[key] = value
+        return found
+
+    return hook
 
 
 def read_toml(text: str, code: str, what: str) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from msgspec import Struct
 from msgspec.structs import asdict, force_setattr
 
 from slicebase.core.hashing import LARGEST_INTEGER, xxh64
+from slicebase.core.parsers import unique_keys
 from slicebase.errors import SlicebaseError, Where
 from slicebase.graph.binary32 import binary32, power
 from slicebase.graph.turn import PHASES, Phase
@@ -278,13 +279,7 @@ def _object(name: str, value: Any, known: set[str]) -> Mapping[str, Any]:
     return value
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in found:
-            raise SlicebaseError("bad-policy", f"the key {key!r} occurs twice")
-        found[key] = value
-    return found
+_unique = unique_keys("bad-policy")
 
 
 def _no_constant(name: str) -> NoReturn:

@@ -20,14 +20,13 @@ from slicebase.history.inputs import Input
 from slicebase.history.namesakes import INPUT_FAULTS, store_input
 from slicebase.history.readers import FileProgress, Recognised, reading
 from slicebase.history.unchanged import SeenInput, SeenInputs, count, enter
-from slicebase.importers.formats import FORMATS, Import, reading_order, recognise
+from slicebase.importers.formats import FORMATS, GRAPH_FORMAT, Import, is_graph, reading_order, recognise
 from slicebase.importers.redaction import redact, redactor_of
 from slicebase.importers.values import Batch, Format, ImportSource, NoteAction, Options
 from slicebase.truth.truth import Truth
 from slicebase.truth.turn_writer import AddedTurns, LinkedTurns
 
 ImportProgress = FileProgress
-GRAPH_FORMAT = "graph"
 _GRAPH_FAULTS = ("cycle", "no-turn", "holds-secret")  # that show only when a graph file is stored
 
 
@@ -49,12 +48,10 @@ def import_inputs(
     the others. Raises its error only if the user named all inputs and none could be imported.
     """
     account, given = account or Account(), list(found)
-    if format_name == GRAPH_FORMAT:
-        for each in given:
-            _import_graph(truth, each, account, options)
-    else:
-        work = ImportWork(truth, account, options, format_name, annotate, progress, seen)
-        _import_conversations(work, given)
+    work = ImportWork(truth, account, options, format_name, annotate, progress, seen)
+    graphs = given if format_name == GRAPH_FORMAT else _import_conversations(work, given)
+    for each in graphs:
+        _import_graph(truth, each, account, options)
     if given and len(account.unreadable) == len(given) and all(each.named for each in given) and not account.added:
         raise _all_failed(account.unreadable)
     return account
@@ -72,7 +69,8 @@ class ImportWork(NamedTuple):
     seen: SeenInputs | None
 
 
-def _import_conversations(work: ImportWork, given: list[Input]) -> None:
+def _import_conversations(work: ImportWork, given: list[Input]) -> list[Input]:
+    """Imports everything but graph files, and returns those."""
     run, account, seen = Import(work.options), work.account, work.seen
     unchanged = seen.unchanged(given) if seen else {}
     for name, entry in unchanged.items():
@@ -82,7 +80,10 @@ def _import_conversations(work: ImportWork, given: list[Input]) -> None:
     begun = {each.name: seen.begin(each) for each in changed} if seen else {}
     done = {each.given for each in given if each.name in unchanged and unchanged[each.name].format}
     waiting: list[Edge] = []
-    recognised = _recognise_all(changed, work, begun, done)
+    graphs = [each for each in changed if work.format_name is None and _is_graph(each)]
+    done |= {each.given for each in graphs}
+    passed_over = {each.name for each in graphs}
+    recognised = _recognise_all([each for each in changed if each.name not in passed_over], work, begun, done)
     with reading(recognised, work.options, work.progress) as batches_of:
         for each in recognised:
             batches = map(run.joined, batches_of(each))
@@ -90,6 +91,7 @@ def _import_conversations(work: ImportWork, given: list[Input]) -> None:
     account.waiting += len(waiting)
     link_agents(work.truth, account, run.agents.known)
     report_orphans(work.truth, account)
+    return graphs
 
 
 def _import_conversation(
@@ -212,6 +214,13 @@ def _names() -> str:
 
 
 _MOST_GRAPH = 512 << 20  # bytes; a graph file is read whole
+
+
+def _is_graph(each: Input) -> bool:
+    try:
+        return is_graph(ImportSource(each.name, each.chunks()))
+    except SlicebaseError:
+        return False  # where the input is read, the error is raised again, and entered in the account
 
 
 def _import_graph(truth: Truth, each: Input, account: Account, options: Options) -> None:

@@ -1,6 +1,7 @@
 """All import formats, how the format of a source is recognised, and an import of many sources."""
 
 from collections.abc import Iterator
+from typing import Any, Final
 
 from msgspec.structs import replace
 
@@ -17,7 +18,7 @@ from slicebase.importers import (
     opencode,
     swe_agent,
 )
-from slicebase.importers.heads import heads
+from slicebase.importers.heads import beginning, heads
 from slicebase.importers.redaction import redact, redactor_of
 from slicebase.importers.subagents import Agents
 from slicebase.importers.values import Batch, Format, ImportSource, KnownAgents, Options
@@ -40,6 +41,23 @@ FORMATS: tuple[Format, ...] = (
 def recognise(source: ImportSource) -> Format | None:
     """Returns the format of a source by its first complete records, or None. Reads no more of it than that needs."""
     return next((known for head in heads(source) for known in FORMATS if known.sniff(head)), None)
+
+
+GRAPH_FORMAT: Final = "graph"
+_TURN_FIELDS: Final = frozenset({"id", "session_id", "role", "phase", "salience"})
+_EDGE_FIELDS: Final = frozenset({"parent", "child", "edge_type"})
+
+
+def is_graph(source: ImportSource) -> bool:
+    """Returns whether a source is a graph file, by its first bytes: the file may be large, and is one record."""
+    return any(
+        _begins_with(record.get("turns"), _TURN_FIELDS) or _begins_with(record.get("edges"), _EDGE_FIELDS)
+        for record in beginning(source, (b'"turns"', b'"edges"')).records
+    )
+
+
+def _begins_with(values: Any, fields: frozenset[str]) -> bool:
+    return isinstance(values, list) and bool(values) and isinstance(values[0], dict) and fields <= values[0].keys()
 
 
 def reading_order(name: str) -> tuple[bool, int, str]:

@@ -47,6 +47,15 @@ def head_of(data: bytes, name: str) -> Head:
     return Head(name, data, records or _closed(data))
 
 
+def beginning(source: ImportSource, words: Iterable[bytes]) -> Head:
+    """Returns the first bytes of a source and, if they contain one of the words, the first objects in them.
+
+    What goes on after these bytes is closed there.
+    """
+    data = next(_kept(source.chunks, []), b"")
+    return Head(source.name, data, _closed(data) if any(word in data for word in words) else [])
+
+
 _MOST_CLOSED: Final = 1 << 20  # bytes
 _STRUCTURE: Final = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|[{}\[\],]', re.DOTALL)
 

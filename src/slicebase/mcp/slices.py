@@ -54,11 +54,8 @@ def slice_turns(call: ToolCall, given: SliceArguments) -> ToolOutput:
 
 
 def _selected(call: ToolCall, turn: str, policy: "SlicePolicyV1") -> tuple[SliceResult, list[PagedLine]]:
-    """Returns the turns of a slice, oldest first. A server that only reads does not keep the policy."""
-    if call.environment.read_only:
-        found = call.base.truth.sessions.slice_around(call.base.stored_names.id("turn", turn), policy)
-    else:
-        found = call.base.graph.select(turn, policy)
+    """Returns the turns of a slice, oldest first."""
+    found = call.base.graph.select(turn, policy)
     entries = []
     for each in sorted(found.contents.turns, key=lambda turn: (turn.created_at, turn.id)):
         value = SlicedTurn(f"turn:{each.id}", each.phase, round(each.salience, 6))

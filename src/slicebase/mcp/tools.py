@@ -190,7 +190,6 @@ TOOLS: Mapping[str, Tool] = {
         slices.SliceArguments,
         slices.SliceResult,
         slices.slice_turns,
-        records=True,
     ),
     "why": Tool(
         "Show what something rests on",

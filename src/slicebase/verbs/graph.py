@@ -118,19 +118,23 @@ class Graph:
     def select(self, turn: str, policy: SlicePolicyV1 | StrPath | None = None) -> ContextSlice:
         """Returns the context slice around a turn. The same graph and policy give the same bytes.
 
-        `policy` is a policy, its name, its hash or its file; without one, the default.
+        `policy` is a policy, its name, its hash or its file; without one, the default. Nothing is written.
         """
-        chosen = policy if isinstance(policy, SlicePolicyV1) else self.policy(policy)
-        self._truth.policies.keep(chosen)
-        return self._truth.sessions.slice_around(turn, chosen)
+        return self._truth.sessions.slice_around(turn, self._chosen(policy))
 
     def explain(self, turn: str, policy: SlicePolicyV1 | StrPath | None = None) -> Explanation:
         """Returns why each turn of a slice was selected, and why the best of the others were not."""
-        chosen = policy if isinstance(policy, SlicePolicyV1) else self.policy(policy)
+        chosen = self._chosen(policy)
         return explain(self._truth.sessions.around(turn, chosen.max_radius + 1), turn, chosen)
 
-    def check(self, export: bytes) -> tuple[Difference, ...]:
-        """Derives a stored SliceExport again and returns the differences; none if it is identical."""
+    def check(self, export: bytes, policy: SlicePolicyV1 | StrPath | None = None) -> tuple[Difference, ...]:
+        """Derives a stored SliceExport again and returns the differences; none if it is identical.
+
+        The export names its policy by a hash. `policy` is needed where that is neither a preset nor stored.
+        """
         stored = read_export(export)
-        policy = self._truth.policies.find(stored.policy_params_hash)
-        return compare(stored, self._truth.sessions.slice_around(stored.anchor_turn_id, policy).contents)
+        chosen = self._chosen(policy) if policy is not None else self._truth.policies.find(stored.policy_params_hash)
+        return compare(stored, self._truth.sessions.slice_around(stored.anchor_turn_id, chosen).contents)
+
+    def _chosen(self, policy: SlicePolicyV1 | StrPath | None) -> SlicePolicyV1:
+        return policy if isinstance(policy, SlicePolicyV1) else self.policy(policy)
