@@ -304,3 +304,27 @@ def test_an_input_without_a_record_that_can_be_read_says_why(truth: Truth, tmp_p
         run(truth, [path], "messages")
     assert caught.value.code == "unknown-format"
     assert "3 × not-json" in caught.value.message
+
+
+@pytest.mark.parametrize("copied", [1, 3])
+def test_a_copy_of_stored_turns_in_another_folder_does_not_move_their_session(
+    truth: Truth, tmp_path: Path, copied: int
+) -> None:
+    """What goes on there does: then the session is resumed there."""
+    session = "22222222-2222-4333-8444-555555555555"
+    lines = [
+        {"type": "user", "uuid": uuid(number), "parentUuid": uuid(number - 1) if number > 1 else None}
+        | {"sessionId": session, "timestamp": f"2026-01-01T00:00:0{number}Z", "gitBranch": "main", "version": "1"}
+        | {"message": {"role": "user", "content": f"prompt {number}"}}
+        for number in (1, 2, 3, 4)
+    ]
+
+    def imported(name: str, folder: str, count: int) -> str:
+        path = tmp_path / name
+        path.write_text("".join(json.dumps(line | {"cwd": folder}) + "\n" for line in lines[:count]))
+        assert run(truth, [path]).content_left_out == 0
+        return str(truth.turns.session(session).facts["cwd"])
+
+    assert imported("a.jsonl", "/repo", 3) == "/repo"
+    assert imported("b.jsonl", "/elsewhere", copied) == "/repo"
+    assert imported("c.jsonl", "/elsewhere", 4) == "/elsewhere"

@@ -14,8 +14,20 @@ from slicebase.truth.texts import keep_texts
 PURGED_FACT = "purged"  # what marks a session of which something was purged
 
 
-def append_facts(database: Database, session: Session, newest: SessionRecord | None, before: Session | None) -> None:
-    """Appends the facts of a session that the source states, if they are new or changed."""
+# Where a session was held: a copy of its turns in another folder does not move it.
+_HELD = ("cwd", "git_branch", "version")
+
+
+def append_facts(
+    database: Database, session: Session, newest: SessionRecord | None, before: Session | None, *, is_copy: bool
+) -> None:
+    """Appends the facts of a session that the source states, if they are new or changed.
+
+    `is_copy` says that all turns beside them are stored already.
+    """
+    if is_copy and before:
+        held = {name: before.facts[name] for name in _HELD if name in before.facts}
+        session = replace(session, facts={**session.facts, **held})
     text = session_bytes(_merged(before, session) if before else session)
     text_hash = raw_digest(text)
     name = "sha256:" + text_hash.hex()

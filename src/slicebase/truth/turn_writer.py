@@ -68,7 +68,7 @@ class TurnWriter:
         stored = self._turns.find(turn.id for turn in offered)
         new, known, conflicts = _classify(offered, stored)
         restated = tuple(edge for turn in known if turn.id in stored for edge in _restated(turn, stored[turn.id]))
-        self._keep_facts()
+        self._keep_facts(is_copy=bool(offered) and not new)
         if not new:
             return AddedTurns(known=len(known), conflicts=conflicts, restated=restated)
         awaited = _awaited(self._connection, new)
@@ -81,10 +81,10 @@ class TurnWriter:
         turns = tuple(new.values())
         return AddedTurns(turns, len(known), conflicts, edges, continues, waiting, cycles, joined, restated)
 
-    def _keep_facts(self) -> None:
+    def _keep_facts(self, *, is_copy: bool) -> None:
         newest = self._turns.newest_record(self._session.id)
         before = self._turns.session(self._session.id) if newest else None
-        append_facts(self._database, self._session, newest, before)
+        append_facts(self._database, self._session, newest, before, is_copy=is_copy)
 
     def _cut_cycles(self, new: dict[str, Turn], awaited: Mapping[str, list[str]]) -> tuple[tuple[str, str], ...]:
         """Removes the parents that would make an awaited turn its own ancestor (ruling 14). Returns those edges."""
