@@ -17,7 +17,7 @@ from slicebase.context.lost import (
     Loss,
     judge,
 )
-from slicebase.context.lost_prompt import AskedTurns, LostPassage, for_prompt, in_order
+from slicebase.context.lost_prompt import AskedTurns, LostPassage, for_prompt, in_order, is_worth_its_room
 from slicebase.context.manifest import Budget
 from slicebase.context.question import Question, analyse
 from slicebase.context.ranking import CONSIDERED, Figures, rank, rarity
@@ -211,7 +211,7 @@ def _checked(prompt: str) -> str:
 _LONGEST: Final = 4_000  # characters of a prompt: more may be pasted, and says less of what it asks
 _HEADING: Final = 120  # characters of a prompt in the heading of its context
 _FIRST_ITEMS: Final = 8  # items that come before the places that were looked at last
-_LAST: Final = 3
+_LAST: Final = 1
 _MOST: Final = 256  # passages: more than fit into a context that a prompt has room for
 _LEAST_TOKENS: Final = 16  # of a piece
 
@@ -240,6 +240,7 @@ def render_lost(
         wanted = _for_prompt(truth, index, prompt, as_of, removed, judged, last)
     else:
         wanted = in_order(judged.items[: max(_MOST, tokens // _LEAST_TOKENS)])
+    wanted = [each for place, each in enumerate(wanted) if place < _FIRST_ITEMS or is_worth_its_room(each)]
     looked_at = _last_looked_at(removed[-1]) if removed else []
     records = truth.turns.find({each.turn for each in (*wanted, *looked_at)})
     candidates = [_lost_candidate(truth, records[each.turn].record, each) for each in wanted]
