@@ -261,3 +261,17 @@ def test_a_branch_that_was_deleted_and_a_pull_request_that_was_closed_are_gone()
     script.run("gh pr create --title x", "https://github.com/acme/shop/pull/17")
     script.run("gh pr close 17 && git branch -D fix/cart", "Deleted branch fix/cart")
     assert set(states(script, "artefact").values()) == {"gone"}
+
+
+def test_a_run_of_a_few_tests_is_over_when_a_later_command_differs_only_in_which() -> None:
+    script = Transcript()
+    script.run("go test -run TestA ./a", "ok")
+    script.run("go test -run TestB ./b", "ok")
+    script.run("go test ./...", "ok")
+    script.run("go vet -run TestC ./a", "FAIL", error=True)
+    assert states(script, "command") == {
+        "go test -run TestA ./a": "revised",
+        "go test -run TestB ./b": "standing",
+        "go test ./...": "standing",
+        "go vet -run TestC ./a": "failed",
+    }

@@ -449,3 +449,32 @@ def test_the_time_of_a_text_grows_like_the_text(role: Role, before: str, unit: s
     """Four times the text takes about four times as long: a quadratic pattern would take sixteen times as long."""
     short, long = (seconds(role, before + unit * (length // len(unit)) + after) for length in (8_000, 32_000))
     assert long < 10 * max(short, 0.001)
+
+
+@pytest.mark.parametrize(
+    ("text", "mark"),
+    [
+        ("All money is integer cents.", "rule"),
+        ("Every endpoint returns JSON.", "rule"),
+        ("All new timestamps are in UTC.", "rule"),
+        ("Note that all prices have two digits.", "rule"),
+        ("All tests are failing.", "told"),
+        ("All requests are slow.", "told"),
+        ("All the buttons are blue.", "told"),
+        ("Every request is logged out.", "told"),
+        ("All migrations are done.", "told"),
+        ("All rows have errors.", "told"),
+        ("Are all prices in cents?", "asked"),
+    ],
+)
+def test_a_user_who_says_how_all_of_a_sort_are_sets_a_rule(text: str, mark: str) -> None:
+    script = Transcript()
+    script.user(text)
+    assert texts_and_marks(script, "instruction") == [(text, mark)]
+
+
+def test_a_finding_does_not_begin_with_words_of_agreement() -> None:
+    script = Transcript()
+    script.user("It is the cache.")
+    script.say("You're absolutely right. The cache of `Reader` is never emptied.")
+    assert texts_and_marks(script, "finding") == [("The cache of `Reader` is never emptied.", "stated")]

@@ -161,3 +161,9 @@ def test_what_is_not_in_english_is_known(text: str, other: bool) -> None:
 )
 def test_messages_of_the_client_are_no_results(text: str) -> None:
     assert is_client_result(text)
+
+
+def test_a_commit_that_a_user_pastes_is_not_typed() -> None:
+    log = "Details:\ncommit 05e4219e1dff47a0c8c4b8c500b07ce3e0f3ab2e\nAuthor: Ada <a@example.com>\nCommit: Ada"
+    assert "Author" not in typed(f"The lines are off.\n\n{log}\n\nPlease look.")
+    assert "The lines are off." in typed(f"The lines are off.\n\n{log}")

@@ -183,6 +183,12 @@ def is_narrow(simple: str) -> bool:
     return _NARROW.search(simple) is not None
 
 
+def shape(simple: str) -> str:
+    """Returns what commands have in common that differ only in their arguments: program, subcommand and flags."""
+    words = re.sub(r"\"[^\"]*\"|'[^']*'", "", simple).split()
+    return " ".join([*words[:2], *(word.partition("=")[0] for word in words[2:] if word.startswith("-"))])
+
+
 # Changes
 
 

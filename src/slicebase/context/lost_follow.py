@@ -6,7 +6,8 @@ interrupted  the user stopped the work on a request
 unknown      the user said it in a language in which these rules cannot judge what became of it
 done         a request that was answered or that the work moved on from; a task that a later message reports
 resolved     an error whose command succeeded later; a problem that a later message reports as fixed
-revised      a statement that a later one replaces: with another number of the same, or with "instead of"
+revised      a statement that a later one replaces: with another number of the same, or with "instead of"; a run
+             of a few tests that a later one is like
 rejected     a task or a decision that the user refused
 overturned   a statement that the assistant took back, or that the user contradicted without an objection
 gone         a file, a branch, a pull request or an issue that was removed or closed
@@ -20,6 +21,7 @@ from collections.abc import Iterable, Sequence
 from msgspec.structs import replace
 
 from slicebase.context.lost_artefacts import Removals
+from slicebase.context.lost_commands import is_narrow, shape
 from slicebase.context.lost_items import OTHER_LANGUAGE, ItemState, TranscriptItem
 from slicebase.context.lost_output import relied_on
 from slicebase.context.lost_phrases import is_not_yet
@@ -35,20 +37,21 @@ def items(turns: Iterable[Turn], after: Iterable[Turn] = ()) -> list[TranscriptI
     """Returns the items of turns, in order, each with its state; `after` are the turns since the newest compaction."""
     turns = list(turns)
     found = sorted([*read_items(turns), *relied_on(turns)], key=lambda item: (item.order, item.start))
-    story = _Story(turns, [*turns, *after])
+    story = _Story(turns, [*turns, *after], found)
     return [replace(item, state=state) if (state := story.state(item)) else item for item in found]
 
 
 class _Story:
     """What a transcript says and does, by which items are followed."""
 
-    def __init__(self, turns: Sequence[Turn], to_the_end: Sequence[Turn]) -> None:
+    def __init__(self, turns: Sequence[Turn], to_the_end: Sequence[Turn], found: Iterable[TranscriptItem]) -> None:
         self._boundary = len(turns)
         self._end = len(to_the_end)
         self._requests = Requests(to_the_end)
         self._revisions = Revisions(to_the_end, self._requests)
         self._removals = _removals(turns)
         self._listed = open_tasks(to_the_end)
+        self._newest = {shape(item.quotes[0]): item.order for item in found if item.kind == "command"}
 
     def state(self, item: TranscriptItem) -> ItemState | None:
         """Returns the new state of an item; None if it stays as it is."""
@@ -60,6 +63,8 @@ class _Story:
             return self._of_task(item)
         if item.kind in ("instruction", "decision", "finding"):
             return self._revisions.state(item, self._boundary)
+        if item.kind == "command" and item.state == "standing" and len(item.quotes) == 1 and is_narrow(item.quotes[0]):
+            return "revised" if item.order < self._newest[shape(item.quotes[0])] else None
         return None
 
     def _of_request(self, item: TranscriptItem) -> ItemState:

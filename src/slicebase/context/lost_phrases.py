@@ -85,6 +85,19 @@ _BOUND: Final = re.compile(
     r"|(?:^|[.;:]\s*)(?:for|in) (?:all|every|each|any) [^.;]{2,40}?\b(?:use|prefer|keep|follow)\b",
     re.IGNORECASE,
 )
+# A user who says how all of a sort are says how they have to be: "all prices are in cents". What is so at the moment,
+# or of "all the" things at hand, is told.
+_ALL_ARE: Final = re.compile(
+    r"\W*(?:(?:note|remember|and|also)(?: that)?[:,]?\s+)?(?:all|every|each)\s+"
+    r"(?!(?:of|the|these|those|my|your|this|that|other|others|time|day|i|we|you|it)\b)(?:[^\s.,;:]+\s+){1,3}?"
+    r"(?:is|are|uses?|returns?|has|have|lives?|goes?|starts?|ends?|belongs?)\s+(?P<how>[^.;]{2,80})[.!]?\s*",
+    re.IGNORECASE,
+)
+_AT_THE_MOMENT: Final = re.compile(
+    r"n't\b|\b(?:not|no|now|still|again|already|just|too|so|very|been|to|fail\w*|broken|red|green|slow|wrong|missing|gone|"
+    r"done|ready|good|fine|ok|okay|empty|down|up|null|errors?|bugs?|issues?|problems?|same|\w+ing|\w{3,}ed)\b",
+    re.IGNORECASE,
+)
 _EACH_TIME: Final = re.compile(r"\b(?:before|after) (?:every|each|any)\b|\b(?:every|each) time\b", re.IGNORECASE)
 _EACH_EVENT: Final = re.compile(
     r"\b(?:before|after|with|in|on|for) (?:every|each|any) (?:new |single )?(?:commit|push|change|edit|release|run|"
@@ -137,7 +150,7 @@ def rule_in(sentence: str) -> tuple[int, int] | None:
         orders = _ANY_ORDER
     match = match or _BOUND.search(sentence)
     if match is None:
-        return (0, end) if _is_each_time(sentence, first) else None
+        return (0, end) if _is_each_time(sentence, first) or _is_of_all(sentence) else None
     for order in orders.finditer(sentence, start):
         word = order[1].lower()
         is_order = word in ORDERS or word in _AT_ONCE
@@ -157,6 +170,12 @@ def _is_each_time(sentence: str, first: str) -> bool:
     if _EACH_TIME.search(sentence) and first in ORDERS - _AT_ONCE:
         return True
     return first in _WAYS and _FOR_ALL.search(sentence) is not None
+
+
+def _is_of_all(sentence: str) -> bool:
+    """Returns whether a sentence says how all of a sort are, for good."""
+    match = _ALL_ARE.fullmatch(sentence)
+    return match is not None and _AT_THE_MOMENT.search(match["how"]) is None
 
 
 def can_be_rule(entry: str, above: str) -> bool:
@@ -247,6 +266,12 @@ _MAY_ANNOUNCE: Final = re.compile(
     rf"{_LEAD}(?:i (?:need to|can see|see|want to|should|have)\b|i'm |here(?:'s| are| is)|now (?:the|for|that))",
     re.IGNORECASE,
 )
+_AGREES: Final = re.compile(
+    rf"{_LEAD}(?:you(?:'re| are) (?:\w+ )?(?:right|correct)|i (?:understand|see|agree)(?: (?:it|that|now|the \w+))?|"
+    r"(?:good|great|excellent|fair) (?:catch|point|question|idea|news|call|enough)|(?:that |it )?makes sense|got it|"
+    r"of course|exactly|there it is|here we go|no problem|as expected)\W*",
+    re.IGNORECASE,
+)
 # Signs that a sentence that begins like one of those still says what is so.
 _CONCLUDES: Final = re.compile(
     r"\b(?:root cause|the (?:issue|problem|bug|cause|reason|culprit) (?:is|was|here)|turns out|because|caused by|"
@@ -294,7 +319,16 @@ def is_narration(sentence: str) -> bool:
     """Returns whether a sentence of the assistant only announces the next step."""
     if len(sentence) >= 200:
         return False
-    return bool(_ANNOUNCES.match(sentence)) or bool(_MAY_ANNOUNCE.match(sentence) and not _CONCLUDES.search(sentence))
+    return (
+        bool(_AGREES.fullmatch(sentence))
+        or bool(_ANNOUNCES.match(sentence))
+        or bool(_MAY_ANNOUNCE.match(sentence) and not _CONCLUDES.search(sentence))
+    )
+
+
+def is_agreement(sentence: str) -> bool:
+    """Returns whether a sentence of the assistant only agrees with the user. As an answer, it is one."""
+    return _AGREES.fullmatch(sentence) is not None
 
 
 def denies(sentence: str) -> bool:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from slicebase.context.lost_phrases import is_narration
+from slicebase.context.lost_phrases import is_agreement, is_narration
 from slicebase.context.lost_speech import BlockForm, TextBlock, blocks
 from slicebase.context.lost_words import Sentence, content_stems, sentences
 
@@ -106,12 +106,12 @@ def _is_title(text: str) -> bool:
 
 
 def without_narration(point: Point, text: str) -> Point | None:
-    """Returns a point without the sentences that only announce the next step; None if there are no others."""
+    """Returns a point without the sentences that only agree or announce the next step; None if there are no others."""
     body = text[point.start : point.end]
     found = list(sentences(body))
     if point.form in ("row", "entry") and found and not is_narration(found[0].text):
         return point
-    told = [each for each in found if not is_narration(each.text)]
+    told = [each for each in found if not is_narration(each.text) and not is_agreement(each.text)]
     while told and len(told[0].text) <= _WORD and not told[0].text.startswith(("#", "*", "`")):
         del told[0]  # "Good."
     if not told or (len(told) == 1 and told[0].text.endswith(":") and not told[0].text.startswith("#")):

@@ -20,6 +20,10 @@ from slicebase.graph.turn import Part, Turn
 _CHUNK: Final = 600  # characters of a passage of output
 _MOST_OUTPUT: Final = 20_000  # characters of one result
 _LIST: Final = 0.75  # how much a place in the list counts beside the same place for the prompt
+# Below these scores, in millionths, a context is better without a passage: of the labelled compactions, half of the
+# tokens name everything that was looked up again.
+_LEAST: Final = 500_000
+_LEAST_FOR_PROMPT: Final = 500_000
 _HALF: Final = 10  # the place that counts half as much as the first
 
 
@@ -135,3 +139,12 @@ def in_order(items: Sequence[JudgedItem]) -> list[LostPassage]:
         LostPassage(each.item.turn, each.item.start, each.item.end, each.text, each.score, each, each.parts)
         for each in items
     ]
+
+
+def is_worth_its_room(passage: LostPassage) -> bool:
+    """Returns whether a context that has room for a passage is better with it. Rules and what is open always are."""
+    if (judged := passage.item) and (judged.kind == "instruction" or judged.item.can_be_done):
+        return True
+    if "prompt" in passage.parts:
+        return passage.score >= _LEAST_FOR_PROMPT
+    return judged is not None and judged.score >= _LEAST

@@ -10,7 +10,7 @@ from functools import cached_property
 from math import log2
 from typing import Final
 
-from slicebase.context.lost_commands import is_narrow
+from slicebase.context.lost_commands import is_narrow, shape
 from slicebase.context.lost_items import TranscriptItem
 from slicebase.context.lost_points import MOST
 from slicebase.context.lost_requests import exchanges
@@ -41,7 +41,9 @@ class ScoreBasis:
         self.turns = turns
         self.summary = summary
         commands = [item for item in found if item.kind == "command"]
-        self.newest_of = {_shape(item): item.order for item in commands} | {item.mark: item.order for item in commands}
+        self.newest_of = {shape(item.quotes[0]): item.order for item in commands} | {
+            item.mark: item.order for item in commands
+        }
 
     @cached_property
     def current(self) -> frozenset[str]:
@@ -81,12 +83,6 @@ class ScoreBasis:
         return found | ({spoken[0]: spoken[1]} if spoken else {})
 
 
-def _shape(item: TranscriptItem) -> str:
-    """Returns what commands have in common that differ only in their arguments: program, subcommand and flags."""
-    words = re.sub(r"\"[^\"]*\"|'[^']*'", "", item.quotes[0]).split()
-    return " ".join([*words[:2], *(word.partition("=")[0] for word in words[2:] if word.startswith("-"))])
-
-
 def features(item: TranscriptItem, around: ScoreBasis, share: float) -> dict[str, float]:
     """Returns the features of an item that are not zero, each from 0 to 1 (`repeated`: the logarithm of a count).
 
@@ -116,7 +112,7 @@ def _of_command(item: TranscriptItem, around: ScoreBasis) -> dict[str, float]:
         "chain": float(len(item.quotes) > 1),
         "plain build": float(item.mark == "build" and not any(map(_SETTING.search, item.quotes))),
         "newest of its class": float(item.order >= around.newest_of.get(item.mark, 0)),
-        "a newer one like it": float(item.order < around.newest_of.get(_shape(item), item.order)),
+        "a newer one like it": float(item.order < around.newest_of.get(shape(item.quotes[0]), item.order)),
     }
 
 

@@ -144,7 +144,7 @@ def _form(line: str, bare: str) -> BlockForm:
 _LOG_LINE: Final = re.compile(
     r"\s*(?:\d{4}-\d\d-\d\d[T ]|\[?\d\d:\d\d:\d\d|[\w./-]+\.\w{1,5}:\d+|===|---|\+\+\+|@@|\$ |% |❯|>>> |at \S+\(|"
     r"Traceback|(?:FAIL|PASS|ok|ERROR|WARN|INFO|DEBUG|error|warning|fatal|panic|remote|hint)\b[:\s\[]|[{}\[\]();]+\s*\Z|"
-    r"[│├└╭╰─┃●⏺⎿✓✗✘•]|\w+ \w+\(.*\{\s*\Z|\s{4,}\S)"
+    r"commit [0-9a-f]{7,40}\b|(?:Author|AuthorDate|Commit|CommitDate): |[│├└╭╰─┃●⏺⎿✓✗✘•]|\w+ \w+\(.*\{\s*\Z|\s{4,}\S)"
 )
 _SYMBOL: Final = re.compile(r"[{}\[\]();=<>|\\/_$#@*^~`\"]|::|->")
 _LONG: Final = 700  # characters: few people type more in one block

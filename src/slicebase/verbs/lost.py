@@ -18,7 +18,7 @@ from slicebase.context.lost import (
     judge,
     weigh,
 )
-from slicebase.context.lost_prompt import AskedTurns, LostPassage, for_prompt, in_order
+from slicebase.context.lost_prompt import AskedTurns, LostPassage, for_prompt, in_order, is_worth_its_room
 from slicebase.context.lost_weights import WEIGHTS
 from slicebase.context.manifest import Budget
 from slicebase.context.question import Question, analyse
@@ -250,6 +250,7 @@ def render_lost(
         wanted = _for_prompt(truth, index, prompt, as_of, removed, judged, last)
     else:
         wanted = in_order(judged.items[: max(_MOST, tokens // _LEAST_TOKENS)])
+    wanted = [each for place, each in enumerate(wanted) if place < _FIRST_ITEMS or is_worth_its_room(each)]
     if looked_at is None:
         looked_at = last_looked_at(removed[-1]) if removed else []
     records = truth.turns.find({each.turn for each in (*wanted, *looked_at)})

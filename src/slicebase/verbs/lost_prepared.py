@@ -27,7 +27,7 @@ from slicebase.workspace.atomic import read_bytes
 from slicebase.workspace.workspace import LOSSES
 
 _RULES: Final = f"{LOST_RULES} {__version__}"
-_LAST: Final = 3  # places that were looked at
+_LAST: Final = 1  # places that were looked at
 
 
 class PreparedLosses(msgspec.Struct, frozen=True):
