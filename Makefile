@@ -48,7 +48,7 @@ bench: $(READY)
 
 fuzz: $(READY)
 	$(BIN)/python -m fuzz
-	SLICEBASE_EXAMPLES=10 $(BIN)/pytest tests/test_aio.py tests/test_threads.py -k 'mixed_verbs or cancelled'
+	SLICEBASE_EXAMPLES=25 $(BIN)/pytest tests/test_aio.py tests/test_threads.py -k 'mixed_verbs or cancelled'
 	$(BIN)/pytest -m growth tests/secrets tests/context
 	HYPOTHESIS_PROFILE=explore $(BIN)/pytest tests/workspace tests/files tests/index tests/library tests/graph tests/runs tests/secrets tests/verbs/test_doctor.py
 	HYPOTHESIS_PROFILE=explore $(BIN)/pytest -m hypothesis tests/agents tests/cli tests/context tests/core tests/history tests/importers tests/mcp tests/truth tests/verbs
