@@ -10,12 +10,16 @@ SOURCES := $(shell find src -name __pycache__ -prune -o -name '*.egg-info' -prun
 unexport PYTHONDONTWRITEBYTECODE
 INSTALL := install --quiet --disable-pip-version-check --only-binary :all:
 
-.PHONY: demo test test-adapters test-clients test-packages lint bench fuzz soak mutants docs house clean
+.PHONY: demo test pytest test-adapters test-clients test-packages lint style types bench fuzz soak mutants docs house clean
 
 demo: $(DEMO)
 	@.venv-demo/bin/tt demo
 
-test: lint
+# mypy uses one core, so that it runs beside the tests.
+test: style
+	$(MAKE) --no-print-directory --jobs 2 types pytest
+
+pytest: $(READY)
 	$(BIN)/pytest
 
 test-adapters: $(ADAPTERS)
@@ -30,9 +34,13 @@ test-clients: $(READY)
 	$(BIN)/python -m tests.mcp.npm_packages
 	$(BIN)/pytest -m clients tests/agents tests/mcp/test_http_clients.py
 
-lint: $(READY)
+lint: style types
+
+style: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+
+types: $(READY)
 	$(BIN)/mypy
 
 bench: $(READY)
@@ -40,9 +48,10 @@ bench: $(READY)
 
 fuzz: $(READY)
 	$(BIN)/python -m fuzz
-	SLICEBASE_EXAMPLES=10 $(BIN)/pytest tests/test_aio.py tests/test_threads.py -k 'mixed_verbs or cancelled'
+	SLICEBASE_EXAMPLES=25 $(BIN)/pytest tests/test_aio.py tests/test_threads.py -k 'mixed_verbs or cancelled'
 	$(BIN)/pytest -m growth tests/secrets tests/context
 	HYPOTHESIS_PROFILE=explore $(BIN)/pytest tests/workspace tests/files tests/index tests/library tests/graph tests/runs tests/secrets tests/verbs/test_doctor.py
+	HYPOTHESIS_PROFILE=explore $(BIN)/pytest -m hypothesis tests/agents tests/cli tests/context tests/core tests/history tests/importers tests/mcp tests/truth tests/verbs
 	SLICEBASE_EXAMPLES=2 $(BIN)/pytest tests/cli/test_main_captured.py
 	SLICEBASE_EXAMPLES=10 $(BIN)/pytest tests/index/test_files.py -k made_anew
 	SLICEBASE_EXAMPLES=20 $(BIN)/pytest tests/verbs/test_purge_provenance.py -k 'of_any'

@@ -11,13 +11,15 @@ from hypothesis import HealthCheck, settings
 from slicebase.library.finder import Finder
 from slicebase.truth.truth import Truth
 from slicebase.workspace.workspace import Workspace
+from tests.amounts import EXPLORE, MORE
 from tests.library.samples import library
 
 # No example has a deadline. Every machine draws the same ones; `HYPOTHESIS_PROFILE=explore make test` draws others.
 # The same examples each time, so few are enough here: `make fuzz` tries others with the profile "explore".
+FEW = 15
 settings.register_profile(
     "steady",
-    max_examples=15,
+    max_examples=FEW,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow],
@@ -37,17 +39,31 @@ SLOWEST = [
     for name in ("packages", "main_captured", "boundary_clone", "verify_tampered", "documents", "purge", "aio", "soak")
 ]
 
+OWN = "_hypothesis_internal_use_settings"  # where hypothesis keeps the settings of a property
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Starts the slowest files first, so that no process is left alone with one at the end."""
+    """Starts the slowest files first, so that no process is left alone with one at the end.
+
+    A property that asks for many examples gets a quarter of them; `make fuzz` tries them all.
+    """
     order = {name: number for number, name in enumerate(SLOWEST)}
     items.sort(key=lambda item: order.get(item.path.name, len(order)))
+    if not EXPLORE and MORE == 1:
+        for test in {id(test): test for item in items if hasattr(test := getattr(item, "obj", None), OWN)}.values():
+            own: settings = getattr(test, OWN)
+            if own.max_examples > FEW:
+                setattr(test, OWN, settings(own, max_examples=max(FEW, own.max_examples // 4)))
 
 
 def pytest_collection_finish() -> None:
-    """Takes the modules and tests, which stay until the end, out of what the garbage collector looks through."""
+    """Takes the modules and tests, which stay until the end, out of what the garbage collector looks through.
+
+    Tests create many objects and keep few: it looks less often.
+    """
     gc.collect()
     gc.freeze()
+    gc.set_threshold(20_000, 20, 100)
 
 
 @pytest.fixture

@@ -675,7 +675,7 @@ def test_the_end_of_a_call_is_logged_even_if_it_is_cancelled_before_its_turn(tmp
 # Properties
 
 
-@settings(max_examples=12 * MORE)
+@settings(max_examples=5 * MORE)
 @given(eight_sequences)
 def test_eight_tasks_with_mixed_verbs_share_one_object(sequences: Sequence[Sequence[Verb]]) -> None:
     async def main() -> None:
@@ -703,7 +703,7 @@ class Cut(NamedTuple):
 cuts = st.builds(Cut, st.integers(0, 4), st.integers(0, 10).map(lambda power: 2**power), st.integers(1, 3))
 
 
-@settings(max_examples=24 * MORE)
+@settings(max_examples=10 * MORE)
 @given(st.lists(st.tuples(a_sequence, cuts), min_size=2, max_size=4))
 def test_whatever_is_cancelled_everything_is_written_completely_or_not_at_all(
     workers: Sequence[tuple[Sequence[Verb], Cut]],

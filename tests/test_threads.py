@@ -46,7 +46,7 @@ def together(*tasks: Callable[[], object]) -> None:
         raise raised[0]
 
 
-@settings(max_examples=12 * MORE)
+@settings(max_examples=5 * MORE)
 @given(eight_sequences)
 def test_eight_threads_with_mixed_verbs_share_one_object(sequences: Sequence[Sequence[Verb]]) -> None:
     with tempfile.TemporaryDirectory() as name:

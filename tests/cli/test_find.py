@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,7 @@ from slicebase.mcp.tools import TOOLS, call_tool
 from slicebase.workspace.workspace import open_workspace
 from tests.cli.conftest import Tt
 from tests.library.samples import put, rows
-from tests.paths import PROJECT
+from tests.warm import warm_programs
 
 
 @pytest.fixture
@@ -213,13 +212,12 @@ def test_the_users_own_workspace_is_in_the_data_directory(
 def completions(folder: Path, *typed: str) -> list[str]:
     environment = {
         **os.environ,
-        "PYTHONPATH": str(PROJECT / "src"),
         "_TT_COMPLETE": "bash_complete",
         "COMP_WORDS": " ".join(["tt", *typed]),
         "COMP_CWORD": str(len(typed)),
     }
     done = subprocess.run(
-        [sys.executable, "-m", "slicebase"], cwd=folder, env=environment, capture_output=True, text=True, check=True
+        [warm_programs() / "tt"], cwd=folder, env=environment, capture_output=True, text=True, check=True
     )
     return [line.partition(",")[2] for line in done.stdout.splitlines() if line]
 

@@ -5,6 +5,7 @@ cut off from the log itself is known to a seal only.
 """
 
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any, Literal, NamedTuple
 
 import apsw
@@ -164,7 +165,7 @@ class ChainProof:
 
     def schema(self) -> Iterator[VerifyFinding]:
         """Yields what somebody changed in the tables, indexes and triggers of the database."""
-        expected, found = _objects(_as_created()), _objects(self._connection)
+        expected, found = _as_created(), _objects(self._connection)
         for name in sorted({*expected, *found}):
             if expected.get(name) != found.get(name):
                 there = "another one" if name in found and name in expected else "none" if name in expected else "one"
@@ -172,10 +173,12 @@ class ChainProof:
                 yield VerifyFinding("BROKEN", "schema", name, wanted, there)
 
 
-def _as_created() -> apsw.Connection:
+@cache
+def _as_created() -> dict[str, str]:
+    """Returns the tables, indexes and triggers that a new database has."""
     connection = apsw.Connection(":memory:")
     connection.execute(SCHEMA)
-    return connection
+    return _objects(connection)
 
 
 def _objects(connection: apsw.Connection) -> dict[str, str]:

@@ -32,8 +32,8 @@ def real_path(path: str | os.PathLike[str], code: str = "no-input") -> Path:
     `Path.resolve` raises errors of Python's own for both. A file or a database may name any path, so all resolve here.
     """
     try:
-        real = os.path.realpath(path)
-        return Path(real) if os.path.realpath(real) == real else Path(path)
+        given, real = os.fspath(path), os.path.realpath(path)
+        return Path(real) if real == given or os.path.realpath(real) == real else Path(path)
     except ValueError:
         raise SlicebaseError(code, f"no file can have the path {ascii(os.fspath(path))[:_SHOWN]}") from None
 
@@ -52,7 +52,8 @@ def inside(root: Path, path: Path, *, linked: bool = True) -> Path:
             hint="remove the link, or replace it with a file or folder",
             where=Where(str(path)),
         )
-    if _is_loop(path) or (not linked and real != os.path.join(home, os.path.relpath(path, root))):
+    is_moved = real != str(path) or home != str(root)
+    if _is_loop(path) or (not linked and is_moved and real != os.path.join(home, os.path.relpath(path, root))):
         raise SlicebaseError(
             "not-a-file",
             f"{path.name} is a symbolic link, or below one",
