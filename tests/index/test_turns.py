@@ -409,7 +409,14 @@ def histories(draw: st.DrawFn) -> list[IndexedTurn]:
     return turns
 
 
-QUESTIONS = ("heron", "my heron", "can you paint a heron", "Ada paints boats by the weir", "what did Bo paint on 2 January 1970?", "the painter")
+QUESTIONS = (
+    "heron",
+    "my heron",
+    "can you paint a heron",
+    "Ada paints boats by the weir",
+    "what did Bo paint on 2 January 1970?",
+    "the painter",
+)
 
 
 def answers(index: TurnIndex) -> list[list[Ranked]]:
