@@ -320,8 +320,11 @@ class _Filling:
         return True
 
     def _offered(self, candidate: Candidate, longest: int) -> bool:
-        piece, text = self._cut(candidate, longest)
-        room = self._budget.tokens * BYTES_PER_TOKEN
+        span = self._span(candidate, longest)
+        text, room = candidate.text[span.start : span.end], self._budget.tokens * BYTES_PER_TOKEN
+        if self._sheet.size + len(text) > room:  # no label is made for what does not fit without one
+            return False
+        piece = self._piece(candidate, span, text)
         if not self._sheet.offer(piece.group, piece.name, piece.label, text, candidate.order, room):
             return False
         self.chosen.append((candidate, piece))
@@ -330,23 +333,24 @@ class _Filling:
             self._contents.add(candidate.content)
         return True
 
-    def _cut(self, candidate: Candidate, longest: int) -> tuple[PinnedPiece, str]:
-        passage, length = candidate.passage, len(candidate.text)
-        first, last = (passage.start, passage.end) if passage else (0, length)
-        start, end = (first + place for place in excerpt(candidate.text[first:last], self._asked, longest))
-        text = candidate.text[start:end]
-        piece = PinnedPiece(
+    def _span(self, candidate: Candidate, longest: int) -> Span:
+        passage = candidate.passage
+        first, last = (passage.start, passage.end) if passage else (0, len(candidate.text))
+        start, end = excerpt(candidate.text[first:last], self._asked, longest)
+        return Span(start=first + start, end=first + end)
+
+    def _piece(self, candidate: Candidate, span: Span, text: str) -> PinnedPiece:
+        return PinnedPiece(
             ref=candidate.ref,
             shown=self._shown(candidate.ref),
             corpus=candidate.corpus,
             group=candidate.group,
             label=one_line(candidate.label),
-            span=Span(start=start, end=end),
-            length=length,
+            span=span,
+            length=len(candidate.text),
             text_hash=pinned_hash(candidate.corpus, text),
             score=candidate.score,
         )
-        return piece, text
 
 
 def _in_reading_order(chosen: Sequence[tuple[Candidate, PinnedPiece]], groups: Sequence[str] = ()) -> list[PinnedPiece]:

@@ -195,71 +195,71 @@ def _worth_of_words(figures: Figures) -> tuple[dict[int, int], dict[int, int]]:
     A word counts once, from the place where it is worth most. So a turn between two turns that repeat each other gains
     nothing.
     """
-    turns = figures.turns
-    replies = _steps((turn, reply, _share(turns[turn].voice, turns[reply].voice)) for turn, reply in figures.links)
-    earlier = _steps((reply, turn, _FURTHER) for turn, reply in figures.links)
+    replies = _steps(figures.links, _answers(figures))
+    earlier = _steps((reply, turn) for turn, reply in figures.links)
     own: dict[int, int] = {}
     total: dict[int, int] = {}
     for match in figures.matches:
         worths = _worth_in_turns(match, figures)
         best = dict(worths)
-        _spread(worths, replies, best)
-        _spread(worths, earlier, best, _TO_AN_EARLIER)
+        _spread(worths, replies, _TO_A_REPLY, best)
+        _spread(worths, earlier, _TO_AN_EARLIER, best)
         for each, sums in ((worths, own), (best, total)):
             for number, worth in each.items():
                 sums[number] = sums.get(number, 0) + worth
     return own, total
 
 
-_TALKING: Final = (("user", "assistant"), ("assistant", "user"))
-
-
-def _share(voice: str, answer: str) -> int:
-    """Returns the tenths of the worth of a word that reach a reply."""
-    return _TO_THE_OTHER_ONE if voice != answer and (voice, answer) in _TALKING else _TO_A_REPLY
+def _answers(figures: Figures) -> frozenset[tuple[int, int]]:
+    """Returns the links between what a person and what an assistant says."""
+    turns = figures.turns
+    if not {"user", "assistant"} <= {turn.voice for turn in turns.values()}:
+        return frozenset()
+    spoken = (("user", "assistant"), ("assistant", "user"))
+    return frozenset([link for link in figures.links if (turns[link[0]].voice, turns[link[1]].voice) in spoken])
 
 
 class _Steps(NamedTuple):
-    """Where a step leads from a turn, and the tenths that it keeps. Mostly that is one turn: one lookup tells it."""
+    """Where a step leads from a turn. Mostly that is one turn, and one lookup tells it."""
 
-    first: dict[int, tuple[int, int]]
-    others: dict[int, list[tuple[int, int]]]
+    first: dict[int, int]
+    others: dict[int, list[int]]
+    answers: frozenset[tuple[int, int]]  # steps between what a person and what an assistant says
 
 
-def _steps(links: Iterable[tuple[int, int, int]]) -> _Steps:
-    listed = [(here, (there, share)) for here, there, share in links]
+def _steps(links: Iterable[tuple[int, int]], answers: frozenset[tuple[int, int]] = frozenset()) -> _Steps:
+    listed = list(links)
     first = dict(listed)
-    others: dict[int, list[tuple[int, int]]] = {}
+    others: dict[int, list[int]] = {}
     if len(first) < len(listed):
-        for here, step in listed:
-            if first[here] != step:
-                others.setdefault(here, []).append(step)
-    return _Steps(first, others)
+        for here, there in listed:
+            if first[here] != there:
+                others.setdefault(here, []).append(there)
+    return _Steps(first, others, answers)
 
 
-def _spread(worths: dict[int, int], steps: _Steps, best: dict[int, int], first_share: int | None = None) -> None:
+def _spread(worths: dict[int, int], steps: _Steps, first_share: int, best: dict[int, int]) -> None:
     """Raises the best worths by what is left of the worths of a word one to four steps further.
 
-    The steps go in one direction only, so that a turn in another branch gets nothing. `first_share` is that of the
-    first step, if it is another one than that of the steps themselves.
+    The steps go in one direction only, so that a turn in another branch gets nothing.
     """
-    first, others = steps
-    own, later = (first_share, _FURTHER) if first_share else (1, 1)
+    first, others, answers = steps
     carried: dict[int, int] = {}
-    layer = worths
-    for at in range(SPREAD_STEPS):
+    layer, share = worths, first_share
+    for _ in range(SPREAD_STEPS):
         reached: dict[int, int] = {}
-        pairs = [(first[number], worth) for number, worth in layer.items() if number in first]
+        ways = [(number, first[number], worth) for number, worth in layer.items() if number in first]
         if others:
-            pairs += [(each, worth) for number, worth in layer.items() for each in others.get(number, ())]
-        for (neighbour, share), worth in pairs:
-            reduced = worth * (share if at or first_share is None else first_share) // 10
+            ways += [(number, each, worth) for number, worth in layer.items() for each in others.get(number, ())]
+        for number, neighbour, worth in ways:
+            is_answer = answers and (number, neighbour) in answers
+            reduced = worth * (_TO_THE_OTHER_ONE if is_answer else share) // 10
             if reduced <= carried.get(neighbour, 0):
                 continue  # what came earlier and is worth as much goes further
-            if neighbour in worths and worths[neighbour] * own >= reduced * later:
+            if neighbour in worths and worths[neighbour] * first_share >= reduced * _FURTHER:
                 continue  # what the neighbour has itself is worth more, there and at every further step
             carried[neighbour] = reached[neighbour] = reduced
-        layer = reached
+        layer, share = reached, _FURTHER
     for neighbour, worth in carried.items():
         if worth > best.get(neighbour, 0):
             best[neighbour] = worth

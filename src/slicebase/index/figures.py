@@ -279,7 +279,8 @@ def _turns(
     rows: Any = connection.execute(_TURNS, (json.dumps(list(reached)),))
     turns = {row[0]: _as_figures(row) for row in rows}
     for number in opening:  # a turn whose parents do not exist opens its conversation
-        turns[number] = turns[number]._replace(opens=1)
+        *before, _, rules, voice = turns[number]
+        turns[number] = _as_figures((*before, 1, rules, voice))
     return turns
 
 
