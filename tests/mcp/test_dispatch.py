@@ -118,6 +118,25 @@ def test_a_call_that_has_begun_to_write_is_finished_and_its_answer_dropped(
     assert titles(environment) == ["First"]
 
 
+def test_a_call_that_nobody_waits_for_stores_nothing_in_the_database(
+    line: Line, environment: ServerEnvironment
+) -> None:
+    line.call(1, "run", action="start", run="r1", objective="o", done="d")
+    assert line.entered.wait(60)
+    line.cancel(1)
+    assert line.rest() == []
+    with environment.open() as base:
+        assert base.runs.list_runs() == []
+        assert base.verify().status == "VERIFIED"
+
+
+def test_the_status_of_runs_does_not_wait_for_a_call_that_writes(line: Line) -> None:
+    line.call(1, "create", title="First", summary="S")
+    assert line.entered.wait(60)
+    line.call(2, "run", action="status")
+    assert line.answer()["id"] == 2
+
+
 def test_a_call_that_takes_too_long_gets_an_error_and_nothing_more(environment: ServerEnvironment) -> None:
     line = Line(environment, seconds=0.01)
     line.ask(1, *SLOW)

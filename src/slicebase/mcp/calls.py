@@ -36,6 +36,7 @@ class ServerEnvironment(NamedTuple):
     entropy: Entropy = os.urandom
     redact: bool = True
     progress: Callable[[str], None] = lambda what: None  # is told what a call does; ends one nobody waits for any more
+    go_on: Callable[[], None] = lambda: None  # ends a call nobody waits for any more
     as_ours: Callable[[Exception], SlicebaseError | None] = lambda error: None  # for errors that are not ours
 
     def open(self) -> "Slicebase":
@@ -44,6 +45,7 @@ class ServerEnvironment(NamedTuple):
 
         around: dict[str, Any] = {"clock": self.clock, "entropy": self.entropy, "redact": self.redact}
         base = Slicebase.open(self.start, self.root, create=False, **around)
+        base.before_first_commit = self.go_on
         base.index_progress = lambda done, total: self.progress(f"{done:,} of {total:,} files read")
         return base
 

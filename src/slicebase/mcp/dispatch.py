@@ -194,7 +194,7 @@ class Dispatcher:
             raise RpcError(_BUSY, f"{MOST_CALLS} requests are under way: wait for one of them")
         call = peer.begin(asked, send)
         environment = self._environment._replace(
-            session=peer.session or self._environment.session, progress=call.progress
+            session=peer.session or self._environment.session, progress=call.progress, go_on=call.go_on
         )
         call.limit(self._seconds)
         pool = self._writer if server.writes(asked) else self._readers

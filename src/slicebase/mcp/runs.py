@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple
 
 from msgspec import Meta, field
 from msgspec.structs import asdict
@@ -263,6 +263,7 @@ def _run_line(entry: "RunEntry") -> PagedLine:
     return PagedLine(text, RunFound(plain(entry.id), known_time(entry.tally.updated) or "", plain(entry.stopped)))
 
 
+READING_ACTIONS: Final = frozenset({"status", "report"})  # they need not wait for calls that write
 ACTIONS: Mapping[str, Action] = {
     "start": Action(_start, ("objective", "done")),
     "log": Action(_log, ("run", "events")),

@@ -15,6 +15,7 @@ from slicebase.mcp.calls import McpClient, ServerEnvironment, ToolCall
 from slicebase.mcp.messages import INTERNAL_ERROR, INVALID_PARAMS, RpcError
 from slicebase.mcp.protocol import Asked
 from slicebase.mcp.refusals import refusal_text
+from slicebase.mcp.runs import READING_ACTIONS
 from slicebase.mcp.tools import call_tool, described, offered
 
 _Value = TypeVar("_Value")
@@ -41,7 +42,9 @@ class Server:
     def writes(self, asked: Asked) -> bool:
         """Returns whether a request may write, and must wait for those that came before it."""
         tool = self._tools.get(asked.params["name"]) if asked.method == "tools/call" else None
-        return bool(tool and tool.writes)
+        given = asked.params.get("arguments")
+        only_reads = isinstance(given, dict) and given.get("action") in READING_ACTIONS
+        return bool(tool and tool.writes and not only_reads)
 
     def answer(self, environment: ServerEnvironment, asked: Asked) -> dict[str, Any]:
         """Carries out a request, and returns its result. Raises RpcError."""

@@ -39,6 +39,8 @@ class Database:
         self._file = _file_id(path)
         self._has_grown = has_grown  # rows were appended through this connection, and not logged
         self._unlogged = 0
+        self.before_first_commit: Callable[[], None] = lambda: None  # may raise: then nothing is stored
+        self._has_stored = False
 
     def close(self) -> None:
         """Logs what has grown, and closes the connection. What cannot be logged is logged after the next write."""
@@ -78,7 +80,7 @@ class Database:
             return
         has_grown, self._has_grown, self._unlogged = self._has_grown, False, 0
         try:
-            with self.writing() as connection:
+            with self._transaction() as connection:
                 log_heads(connection, given | unlogged(connection))
         except BaseException:
             self._has_grown = has_grown
@@ -91,6 +93,18 @@ class Database:
             with self._part():
                 yield self.connection
             return
+        with self._transaction() as connection:
+            yield connection
+            if not self._has_stored:  # what has begun to store is not left half done
+                self.before_first_commit()
+        self._has_stored = True
+        self._unlogged += self._has_grown
+        if self._unlogged > _UNLOGGED:
+            with suppress(SlicebaseError):  # the transaction itself is stored
+                self.log()
+
+    @contextmanager
+    def _transaction(self) -> Iterator[apsw.Connection]:
         with database_errors(self.path):
             try:
                 self.connection.execute("BEGIN IMMEDIATE")  # inside: an interruption after it must not leave it open
@@ -99,10 +113,6 @@ class Database:
             except BaseException:
                 self._roll_back()
                 raise
-        self._unlogged += self._has_grown
-        if self._unlogged > _UNLOGGED:
-            with suppress(SlicebaseError):  # the transaction itself is stored
-                self.log()
 
     @contextmanager
     def _part(self) -> Iterator[None]:

@@ -17,7 +17,7 @@ from slicebase.workspace.surroundings import Surroundings, one_thread_at_a_time,
 from slicebase.workspace.workspace import Workspace
 
 if TYPE_CHECKING:  # keeps start-up fast: a part is imported when it is created
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from slicebase.index.schema import ReadProgress
     from slicebase.index.turns import TurnIndex
@@ -42,6 +42,7 @@ class Parts:
         self.workspace = workspace
         self.surroundings = surroundings or Surroundings(workspace)
         self.index_progress: ReadProgress = lambda done, total: None
+        self.before_first_commit: Callable[[], None] = lambda: None  # may raise: then the database stores nothing
         _refuse_unsafe_process()
         _opened.add(self)
 
@@ -65,7 +66,9 @@ class Parts:
         """The database with turns, runs, manifests and texts."""
         from slicebase.truth.truth import open_truth
 
-        return open_truth(self.workspace, self.surroundings, create=True)
+        truth = open_truth(self.workspace, self.surroundings, create=True)
+        truth.database.before_first_commit = self.before_first_commit
+        return truth
 
     @part
     def turn_index(self) -> "TurnIndex":
