@@ -29,7 +29,7 @@ from slicebase.graph.turn import Annotation, Edge, Session, Turn
 from slicebase.truth.chains import Chain, head_of
 from slicebase.truth.database import Database
 from slicebase.truth.facts import append_facts
-from slicebase.truth.places import keep_places, refill_places
+from slicebase.truth.nodes import annotate_nodes, keep_nodes, link_node
 from slicebase.truth.texts import Texts, keep_texts
 
 _LOOKUP = 500  # ids per query
@@ -86,8 +86,12 @@ class Turns:
         with self._database.writing():
             writer = _TurnWriter(self, self._database, session)
             added = writer.add(list(turns))
-            for record in annotate(added) if annotate and added.turns else ():
-                _append_annotations(self._database, record, self._numbers(record, writer.numbers))
+            records = list(annotate(added)) if annotate and added.turns else []
+            keep_nodes(self._connection, session.id, added.turns, writer.numbers, records)
+            for record in records:
+                self._annotate(record, writer.numbers)
+            for child in added.joined:
+                self.place(child)
             return added
 
     def link(self, edges: Iterable[Edge]) -> LinkedTurns:
@@ -98,7 +102,18 @@ class Turns:
     def annotate(self, annotations: AnnotationRecord) -> None:
         """Appends annotations. The newest annotation of a turn counts (ruling 17)."""
         with self._database.writing():
-            _append_annotations(self._database, annotations, self._numbers(annotations, {}))
+            self._annotate(annotations, {})
+
+    def _annotate(self, annotations: AnnotationRecord, new: Mapping[str, int]) -> None:
+        numbers = self._numbers(annotations, new)
+        row = (min(numbers), max(numbers), annotation_bytes(annotations))
+        self._database.append(Chain("annotations", annotations.session), [row])
+        annotate_nodes(self._connection, annotations, numbers, new)
+
+    def place(self, turn_id: str) -> None:
+        """Updates the parents of a stored turn in the tables that slices read."""
+        seq, record = self.get(turn_id)
+        link_node(self._connection, record.session, seq, self.parents_of(turn_id))
 
     def _numbers(self, annotations: AnnotationRecord, known: Mapping[str, int]) -> list[int]:
         """Returns the numbers of the annotated turns in their session."""
@@ -263,9 +278,9 @@ class _TurnWriter:
         self._insert(new)
         self._connection.executemany("DELETE FROM waiting WHERE parent = ?", [(uuid_bytes(turn),) for turn in awaited])
         joined = tuple(sorted({child for children in awaited.values() for child in children}))
-        keep_places(self._connection, self._session.id, new, self.numbers, rejoined=bool(joined))
-        turns = tuple(new.values())
-        return AddedTurns(turns, len(known), conflicts, edges, continues, waiting, cycles, joined, restated)
+        return AddedTurns(
+            tuple(new.values()), len(known), conflicts, edges, continues, waiting, cycles, joined, restated
+        )
 
     def _keep_facts(self) -> None:
         newest = self._turns.newest_record(self._session.id)
@@ -363,8 +378,7 @@ def _link(turns: Turns, database: Database, edges: list[Edge]) -> LinkedTurns:
         else:
             _insert_link(database, edge, homes)
             added.append((homes[edge.child], homes.get(edge.parent)))
-    for session in {child for child, _ in added}:
-        refill_places(database.connection, session)
+            turns.place(edge.child)
     inside = sum(child == parent for child, parent in added)
     waiting = sum(parent is None for _, parent in added)
     return LinkedTurns(inside, len(added) - inside - waiting, waiting, tuple(unknown), tuple(cycles))
@@ -377,11 +391,6 @@ def _insert_link(database: Database, edge: Edge, homes: Mapping[str, str]) -> No
     if edge.parent not in homes:
         ends = (uuid_bytes(edge.parent), uuid_bytes(edge.child))
         database.connection.execute("INSERT OR IGNORE INTO waiting VALUES (?, ?)", ends)
-
-
-def _append_annotations(database: Database, annotations: AnnotationRecord, numbers: list[int]) -> None:
-    row = (min(numbers), max(numbers), annotation_bytes(annotations))
-    database.append(Chain("annotations", annotations.session), [row])
 
 
 def _chunks(values: Iterable[bytes], size: int) -> Iterator[tuple[bytes, ...]]:
