@@ -155,12 +155,12 @@ def star(size: int, *, distinct: bool) -> Graph:
 def test_a_slice_of_a_star_reads_what_it_selects(kept: Truth, place: int, distinct: bool) -> None:
     graph = star(2000, distinct=distinct)
     keep(kept, graph, [range(2000)])
-    read = []
+    read: list[int] = []
     policy = policy_from({"max_nodes": 12, "max_radius": 2**32 - 1})
-    stored = StoredGraph(kept.database.connection, graph.turns[0].session_id, on_read=lambda: read.append(1))
+    stored = StoredGraph(kept.database.connection, graph.turns[0].session_id, on_read=read.append)
     anchor = graph.turns[place].id
     assert on_demand.context_slice(stored, anchor, policy) == graph.plain.context_slice(anchor, policy)
-    assert len(read) <= 2 * 12
+    assert sum(read) <= 12 * 17  # some are read together
 
 
 @pytest.mark.parametrize("changes", [{"salience_weight": 0.0}, {"distance_decay": 0.0}, {"salience_weight": 0.000001}])

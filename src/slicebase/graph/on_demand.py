@@ -5,12 +5,12 @@ wide family), they are not pushed at once: the source yields them in the order i
 and each child that leaves it adds the next one. Until then all of them count as visited (ruling 11).
 """
 
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import heappop, heappush
 from typing import Any, Final, NamedTuple, Protocol
 
 from slicebase.core.ids import uuid_of
-from slicebase.graph.binary32 import binary32
 from slicebase.graph.compact import TYPES_BY_BITS
 from slicebase.graph.export import Basis, ContextSlice, edge_json, export_bytes, slice_id
 from slicebase.graph.policy import SlicePolicyV1
@@ -81,6 +81,7 @@ class _Walk:
     def __init__(self, source: SessionSource, policy: SlicePolicyV1, wide: int) -> None:
         self._source = source
         self._policy = policy
+        self._scoring = policy.scoring
         self._wide = wide
         self._frontier: list[_Entry] = []
         self._visited: set[int] = set()
@@ -127,11 +128,16 @@ class _Walk:
             self._push(best, distance, number)
 
     def _priority(self, distance: int) -> Priority:
-        weights, salience_weight, decays = self._policy.scoring
+        """Returns the formula of §4 for a distance."""
+        weights, salience_weight, decays = self._scoring
         decay = decays[distance]
+        cell = array("f", (0.0,))  # rounds a number that is stored in it to binary32 (ruling 8)
 
         def priority(phase: int, salience: float) -> float:
-            return binary32(binary32(weights[phase] + binary32(salience * salience_weight)) * decay)  # §4, ruling 8
+            cell[0] = salience * salience_weight
+            cell[0] = weights[phase] + cell[0]
+            cell[0] = cell[0] * decay
+            return cell[0]
 
         return priority
 

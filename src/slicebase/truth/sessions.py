@@ -57,7 +57,11 @@ class Sessions:
         count = self._count(session)
         if count <= SMALL or self._read[wanted] >= count:
             return self._keep(wanted)
-        return StoredGraph(self._connection, session, as_of, lambda: self._read.update((wanted,)))
+
+        def counted(turns: int) -> None:
+            self._read[wanted] += turns
+
+        return StoredGraph(self._connection, session, as_of, counted)
 
     def slice_around(self, turn_id: str, policy: SlicePolicyV1, as_of: int | None = None) -> ContextSlice:
         """Returns the context slice around a turn, of what there was at a time."""

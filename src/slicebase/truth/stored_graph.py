@@ -3,7 +3,7 @@
 Each turn is read once. A graph is for one slice or a few: it does not see what is written meanwhile.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from heapq import merge
 from itertools import islice
@@ -16,14 +16,18 @@ from slicebase.core.ids import uuid_bytes, uuid_of
 from slicebase.core.times import LAST_UNDATED, is_up_to, whole_seconds
 from slicebase.errors import SlicebaseError
 from slicebase.graph.compact import TURN_KINDS, CompactRow
-from slicebase.graph.export import ExportedTurn, exported_json
+from slicebase.graph.export import ExportedTurn, head_json, turn_json
 from slicebase.graph.on_demand import WIDE_FAMILY, Near, Priority, RankedTurn
 from slicebase.graph.select import no_turn
 from slicebase.graph.turn import PHASES
 from slicebase.truth.nodes import FIELDS, NODE_COLUMNS, TurnNode
 
 _FAMILY: Final = "FROM families WHERE session = ?1 AND parent = ?2"
-_FIRST_PAGE, _LAST_PAGE = 8, 512  # rows; each page is four times as long as the one before
+_FIRST_PAGE, _LAST_PAGE = 8, 512  # rows; each page is twice as long as the one before
+_ALL: Final = -2  # children: one more is -1, which is no limit for SQLite
+_ONE: Final = f"SELECT {NODE_COLUMNS} FROM nodes WHERE session = ? AND seq = ?"
+_SOME: Final = f"SELECT {NODE_COLUMNS} FROM nodes WHERE session = ? AND seq BETWEEN ? AND ?"
+_AHEAD: Final = 16  # turns that are read together where turns beside each other are asked for
 _BITS: Final = Struct("<I")
 _BINARY32: Final = Struct("<f")
 
@@ -36,7 +40,7 @@ class StoredGraph:
         connection: apsw.Connection,
         session_id: str,
         as_of: int | None = None,
-        on_read: Callable[[], None] = lambda: None,
+        on_read: Callable[[int], None] = lambda turns: None,
     ) -> None:
         self._connection = connection
         self.session_id = session_id
@@ -44,7 +48,8 @@ class StoredGraph:
         # Up to a time, only turns count that have a date (ruling 52).
         dated = f"AND time <= {as_of} AND time NOT BETWEEN 0 AND {LAST_UNDATED}"
         self._up_to = "" if as_of is None else dated
-        self._on_read = on_read  # called for each turn that is read
+        self._children = f"SELECT turn, seq, phase, -negated {_FAMILY} {self._up_to} LIMIT ?3"
+        self._on_read = on_read  # called with the number of turns that were read
         row = connection.execute("SELECT number FROM shapes WHERE session = ?", (session_id,)).fetchone()
         self._session: int = row[0] if row else 0
         self._nodes: dict[int, TurnNode] = {}
@@ -72,8 +77,7 @@ class StoredGraph:
 
     def children_of(self, number: int, most: int) -> list[Near]:
         if (number, most) not in self._families:
-            rows = self._rows(f"SELECT turn, seq, phase, -negated {_FAMILY} {self._up_to} LIMIT ?3", number, most + 1)
-            self._families[number, most] = list(map(Near._make, rows))
+            self._families[number, most] = list(map(Near._make, self._rows(self._children, number, most + 1)))
         return self._families[number, most]
 
     def best_children(self, number: int, limit: int) -> list[Near]:
@@ -88,7 +92,9 @@ class StoredGraph:
         return merge(*(self._ranked(number, phase, priority) for phase in range(len(PHASES))))
 
     def turn_json(self, number: int) -> str:
-        return exported_json(self._exported(number))
+        turn_id, role, phase, *numbers, _ = compact_row(self._read(number))
+        values: list[Any] = numbers
+        return turn_json(turn_id, head_json(self.session_id, role, phase), *values)
 
     def annotator_of(self, number: int) -> str:
         return str(self._read(number).annotator)
@@ -96,26 +102,25 @@ class StoredGraph:
     # The protocol of `slicebase.graph.select`
 
     def get_turn(self, turn_id: str) -> ExportedTurn:
-        return self._exported(self.number_of(turn_id))
+        found, *fields, _ = compact_row(self._read(self.number_of(turn_id)))
+        values: list[Any] = fields
+        return ExportedTurn(found, self.session_id, *values)
 
     def parents(self, turn_id: str) -> list[str]:
         return sorted(uuid_of(self._read(parent).turn) for parent in self.parents_of(self.number_of(turn_id)))
 
     def children(self, turn_id: str) -> list[str]:
-        return sorted(uuid_of(near.turn) for near in self._children(self.number_of(turn_id)))
+        return sorted(uuid_of(near.turn) for near in self.children_of(self.number_of(turn_id), _ALL))
 
     def siblings(self, turn_id: str, limit: int | None) -> list[str]:
         number = self.number_of(turn_id)
         families = (
-            self._children(parent) if limit is None else self.best_children(parent, limit + 1)
+            self.children_of(parent, _ALL) if limit is None else self.best_children(parent, limit + 1)
             for parent in self.parents_of(number)
         )
         found = {near for family in families for near in family if near.number != number}
         ordered = sorted(found, key=lambda near: (-near.salience, near.turn))
         return [uuid_of(near.turn) for near in islice(ordered, limit)]
-
-    def _children(self, number: int) -> Iterable[Near]:
-        return self.children_of(number, -2)  # no limit
 
     def number_of(self, turn_id: str) -> int:
         """Returns the number of a turn. Raises `no-turn` for one that is not in the session."""
@@ -131,20 +136,21 @@ class StoredGraph:
         return self._connection.execute(query, (self._session, parent, *values)).fetchall()
 
     def _read(self, number: int) -> TurnNode:
-        node = self._nodes.get(number)
-        if node is None:
-            query = f"SELECT {NODE_COLUMNS} FROM nodes WHERE session = ? AND seq = ?"
-            row = self._connection.execute(query, (self._session, number)).fetchone()
-            if row is None:
+        nodes = self._nodes
+        if number not in nodes:
+            if number - 1 in nodes:  # a conversation is mostly stored in its order
+                wanted: tuple[int, ...] = (number, number + _AHEAD)
+            elif number + 1 in nodes:
+                wanted = (number - _AHEAD, number)
+            else:
+                wanted = (number,)
+            query = _ONE if len(wanted) == 1 else _SOME
+            rows: list[Any] = self._connection.execute(query, (self._session, *wanted)).fetchall()
+            nodes |= {row[0]: TurnNode._make(row) for row in rows}
+            self._on_read(len(rows))
+            if number not in nodes:
                 raise _damaged(f"the turn number {number} of session {self.session_id!r} has no node")
-            node = self._nodes[number] = TurnNode._make(row)
-            self._on_read()
-        return node
-
-    def _exported(self, number: int) -> ExportedTurn:
-        turn_id, *fields, _ = compact_row(self._read(number))
-        values: list[Any] = fields
-        return ExportedTurn(turn_id, self.session_id, *values)
+        return nodes[number]
 
     # Wide families
 
@@ -169,7 +175,7 @@ class StoredGraph:
             first = next(negated for negated, _, _ in rows if -priority(phase, -negated) == end)
             last = -_least(-first, partial(priority, phase))
             yield from ((end, turn, seq) for turn, seq in self._equal(parent, phase, first, last))
-            after, size = (last, b"\xff" * 17), min(size * 4, _LAST_PAGE)
+            after, size = (last, b"\xff" * 17), min(size * 2, _LAST_PAGE)
 
     def _equal(self, parent: int, phase: int, first: float, last: float) -> Iterator[tuple[bytes, int]]:
         """Yields the children of a phase between two saliences, by id."""
@@ -184,7 +190,7 @@ class StoredGraph:
             yield from rows
             if len(rows) < size:
                 return
-            turn, size = rows[-1][0], min(size * 4, _LAST_PAGE)
+            turn, size = rows[-1][0], min(size * 2, _LAST_PAGE)
 
 
 def _least(salience: float, priority: Callable[[float], float]) -> float:
