@@ -38,6 +38,13 @@ def test_a_slice_of_a_large_session_is_that_of_the_complete_one(truth: Truth, po
         assert parts.slice_around(name(anchor), policy) == context_slice(whole, name(anchor), policy)
 
 
+def test_a_session_that_may_be_selected_completely_is_read_at_once(truth: Truth) -> None:
+    truth.turns.add(SESSION, chain(LONG), annotate)
+    everything = SlicePolicyV1(max_nodes=LONG, max_radius=LONG)
+    assert len(truth.sessions.slice_around(name(3), everything).contents.turns) == LONG
+    assert isinstance(truth.sessions.around(name(3)), CompactSession)
+
+
 def test_a_process_that_asks_often_reads_the_complete_session_and_caches_it(truth: Truth) -> None:
     truth.turns.add(SESSION, chain(LONG), annotate)
     kinds = []

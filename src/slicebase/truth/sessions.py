@@ -19,6 +19,7 @@ from slicebase.truth.stored_graph import StoredGraph, compact_row
 from slicebase.truth.turns import Turns
 
 SMALL = 512  # turns: up to this size, a session is read completely
+_FAR = 100  # hops: with a larger radius, the number of turns is the only limit of a slice
 KEPT_TURNS = 2_000_000  # in all cached sessions together; a turn takes about a hundred bytes
 
 _Wanted = tuple[str, int | None]  # a session, and the time up to which its turns are read
@@ -66,7 +67,12 @@ class Sessions:
     def slice_around(self, turn_id: str, policy: SlicePolicyV1, as_of: int | None = None) -> ContextSlice:
         """Returns the context slice around a turn, of what there was at a time."""
         with self._database.reading():
-            return context_slice(self.around(turn_id, as_of), turn_id, policy)
+            wanted = self._home(turn_id), as_of
+            if policy.max_radius > _FAR and policy.max_nodes >= self._count(wanted[0]):  # it may select all turns
+                graph: CompactSession | StoredGraph = self._current(wanted) or self._keep(wanted)
+            else:
+                graph = self.around(turn_id, as_of)
+            return context_slice(graph, turn_id, policy)
 
     def whole(self, session: str) -> CompactSession:
         """Returns the complete graph of a session."""
