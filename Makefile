@@ -53,6 +53,7 @@ fuzz: $(READY)
 	HYPOTHESIS_PROFILE=explore $(BIN)/pytest tests/workspace tests/files tests/index tests/library tests/graph tests/runs tests/secrets tests/verbs/test_doctor.py
 	HYPOTHESIS_PROFILE=explore $(BIN)/pytest -m hypothesis tests/agents tests/cli tests/context tests/core tests/history tests/importers tests/mcp tests/truth tests/verbs
 	SLICEBASE_EXAMPLES=2 $(BIN)/pytest tests/cli/test_main_captured.py
+	HYPOTHESIS_PROFILE=explore SLICEBASE_EXAMPLES=40 $(BIN)/pytest tests/truth/test_stored_graph.py
 	SLICEBASE_EXAMPLES=10 $(BIN)/pytest tests/index/test_files.py -k made_anew
 	SLICEBASE_EXAMPLES=20 $(BIN)/pytest tests/verbs/test_purge_provenance.py -k 'of_any'
 	SLICEBASE_EXAMPLES=100 $(BIN)/pytest tests/files/yaml/test_stream.py

@@ -81,6 +81,17 @@ def star(count: int) -> Graph:
     return graph_of(count, lambda _, number: 0 if number else None)
 
 
+def bushy(count: int) -> Graph:
+    """Returns a tree in which every turn that has children has a thousand."""
+    return graph_of(count, lambda _, number: (number - 1) // 1000 if number else None)
+
+
+def joined(count: int) -> Graph:
+    """Returns a forest with one more edge, so that one turn has two parents."""
+    graph = forest(count)
+    return Graph(graph.rows, [*graph.edges, (graph.rows[3].id, graph.rows[50].id, "reference")])
+
+
 def chain(count: int) -> Graph:
     return graph_of(count, lambda _, number: number - 1 if number else None)
 

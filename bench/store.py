@@ -7,15 +7,16 @@ the import, which also waits for the disk.
 import json
 import random
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter, process_time
 from typing import Any
 
-from bench.select import Graph, chain, forest, microseconds, percentile, star
+from bench.select import Graph, bushy, chain, forest, joined, microseconds, percentile, star
 from slicebase.base import Slicebase
 from slicebase.graph.graph_file import read_graph
-from slicebase.graph.policy import DEFAULT, FOCUSED
+from slicebase.graph.policy import DEFAULT, FOCUSED, SlicePolicyV1, policy_from
 from slicebase.history.account import Account
 from slicebase.history.imports import store_graph
 from slicebase.importers.values import Options
@@ -25,7 +26,14 @@ from slicebase.verbs.contexts import Request, build_context
 
 ANCHORS = 200
 QUESTIONS = 60
-SIZES = {"forest": (forest, (10_000, 100_000, 1_000_000)), "star": (star, (10_000,)), "chain": (chain, (100_000,))}
+SIZES = {
+    "forest": (forest, (10_000, 100_000, 1_000_000)),
+    "joined": (joined, (100_000,)),
+    "star": (star, (10_000, 100_000)),
+    "bushy": (bushy, (100_000,)),
+    "chain": (chain, (100_000,)),
+}
+POLICIES = {"default": DEFAULT, "endless": policy_from({"max_radius": 2**32 - 1})}
 CONTEXT_SIZES = (5_900, 100_000)
 PER_FILE = 100_000  # turns: a graph file is read completely
 WORDS = 30  # per turn, on average
@@ -82,17 +90,16 @@ def measure_slices(name: str, graph: Graph, folder: Path) -> None:
     truth.close()
     anchors = [row.id for row in random.Random(5).sample(graph.rows, ANCHORS)]
 
-    def cold(anchor: str) -> None:
+    def cold(anchor: str, policy: SlicePolicyV1) -> None:
         opened = Truth(path)
-        opened.sessions.slice_around(anchor, DEFAULT)
+        opened.sessions.slice_around(anchor, policy)
         opened.close()
 
-    times = microseconds(cold, anchors)
-    print(
-        f"{name:>8} {len(graph.rows):>9,} {rate:>16,.0f} {path.stat().st_size / len(graph.rows):>12.0f} "
-        f"{percentile(times, 50) / 1000:>15.2f} {percentile(times, 99) / 1000:>7.2f}",
-        flush=True,
-    )
+    shown = f"{name:>8} {len(graph.rows):>9,} {rate:>16,.0f} {path.stat().st_size / len(graph.rows):>12.0f}"
+    for policy in POLICIES.values():
+        times = microseconds(partial(cold, policy=policy), anchors)
+        shown += f" {percentile(times, 50) / 1000:>15.2f} {percentile(times, 99) / 1000:>7.2f}"
+    print(shown, flush=True)
 
 
 def measure_contexts(size: int, folder: Path) -> None:
@@ -119,8 +126,9 @@ def measure_contexts(size: int, folder: Path) -> None:
 def run() -> None:
     with TemporaryDirectory() as name:
         folder = Path(name)
-        print("\nGraph files into SQLite, and slices of one session cold from disk, default policy\n")
-        print(f"{'graph':>8} {'turns':>9} {'turns/s imported':>16} {'bytes/turn':>12} {'slice ms p50':>15} {'p99':>7}")
+        print("\nGraph files into SQLite, and slices of one session cold from disk: default policy, and any radius\n")
+        header = f"{'graph':>8} {'turns':>9} {'turns/s imported':>16} {'bytes/turn':>12}"
+        print(header + "".join(f" {name + ' ms p50':>15} {'p99':>7}" for name in POLICIES))
         for graph, (make, sizes) in SIZES.items():
             for size in sizes:
                 measure_slices(graph, make(size), folder)

@@ -3,13 +3,12 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from msgspec.structs import replace
 
 from slicebase.errors import SlicebaseError
 from slicebase.graph import best_first
 from slicebase.graph.compact import compact
 from slicebase.graph.policy import DEFAULT, policy_from
-from tests.graph.graphs import Graph, edge, graph, graphs, tid, turn
+from tests.graph.graphs import Graph, graph, graphs, tid, turn
 
 
 def row(number: int, annotator: str = "rules/1", salience: float = 0.5, created_at: int = 0) -> tuple[object, ...]:
@@ -72,30 +71,3 @@ def test_orders_of_wide_families_are_kept_within_bounds(monkeypatch: pytest.Monk
     orders = [list(star.ranked_children(0, distance, DEFAULT)) for distance in (1, 2, 3, 1)]
     assert orders[0] == orders[3]
     assert sum(len(turns) for turns, _ in star._ranked.values()) <= 250
-
-
-@st.composite
-def trees(draw: st.DrawFn) -> Graph:
-    """Draws forests: every turn has one parent or none, and its depth is counted."""
-    count = draw(st.integers(1, 30))
-    depths = [0] * count
-    edges = []
-    for below in range(1, count):
-        above = draw(st.none() | st.integers(max(0, below - 4), below - 1))
-        if above is not None:
-            edges.append(edge(above, below))
-            depths[below] = depths[above] + 1
-    saliences = [draw(st.sampled_from([0.1, 0.5, 0.9])) for _ in range(count)]
-    return Graph(tuple(turn(n, salience=saliences[n], trajectory_depth=depths[n]) for n in range(count)), tuple(edges))
-
-
-@settings(max_examples=40)
-@given(trees(), st.integers(0, 4), st.data())
-def test_a_window_of_depths_gives_the_slice_of_the_whole_forest(given: Graph, radius: int, data: st.DataObject) -> None:
-    """What a store may rely on where no turn has two parents: depths within the radius are enough."""
-    anchor = data.draw(st.sampled_from(given.turns))
-    policy = replace(DEFAULT, max_radius=radius)
-    near = [each for each in given.turns if abs(each.trajectory_depth - anchor.trajectory_depth) <= radius]
-    window = Graph(tuple(near), given.edges)
-    whole = best_first.context_slice(given.compact, anchor.id, policy)
-    assert best_first.context_slice(window.compact, anchor.id, policy) == whole

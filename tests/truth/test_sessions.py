@@ -5,16 +5,15 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from msgspec.structs import replace
 
 from slicebase.graph.best_first import context_slice
+from slicebase.graph.compact import CompactSession
 from slicebase.graph.policy import BROAD, DEFAULT, FOCUSED, SlicePolicyV1
-from slicebase.graph.record import annotation_records
 from slicebase.graph.turn import Edge, Turn
-from slicebase.truth.places import SMALL
-from slicebase.truth.sessions import Sessions
+from slicebase.truth.sessions import SMALL, Sessions
+from slicebase.truth.stored_graph import StoredGraph
 from slicebase.truth.truth import Truth
-from tests.conversations import SESSION, annotate, annotation, chain, name, store, turn
+from tests.conversations import SESSION, annotate, chain, name, store, turn
 
 LONG = SMALL + 200
 
@@ -30,36 +29,30 @@ def forest(trees: int, length: int) -> list[Turn]:
 
 
 @pytest.mark.parametrize("policy", [DEFAULT, FOCUSED, BROAD, SlicePolicyV1(max_radius=0)])
-def test_a_window_gives_the_same_slice_as_the_complete_session(truth: Truth, policy: SlicePolicyV1) -> None:
-    turns = forest(6, 120)
-    truth.turns.add(SESSION, turns, annotate)
+def test_a_slice_of_a_large_session_is_that_of_the_complete_one(truth: Truth, policy: SlicePolicyV1) -> None:
+    truth.turns.add(SESSION, forest(6, 120), annotate)
     whole = truth.sessions.whole("s")
-    windows = Sessions(truth.database, truth.turns)
+    parts = Sessions(truth.database, truth.turns)
     for anchor in ("0-0", "2-60", "3-7", "5-119"):
-        window = windows.around(name(anchor), policy.max_radius)
-        assert len(window) < len(whole)
-        assert windows.slice_around(name(anchor), policy) == truth.sessions.slice_around(name(anchor), policy)
+        assert isinstance(parts.around(name(anchor)), StoredGraph)
+        assert parts.slice_around(name(anchor), policy) == context_slice(whole, name(anchor), policy)
 
 
-def test_the_newest_annotations_count_in_a_window_and_in_the_complete_session(truth: Truth) -> None:
-    """Ruling 17."""
-    turns = chain(LONG)
-    truth.turns.add(SESSION, turns, annotate)
-    for annotator in ("test/2", "test/3"):
-        notes = [replace(annotation(each.id), annotator=annotator) for each in turns]
-        for record in annotation_records("s", notes):
-            truth.turns.annotate(record)
-    window = truth.sessions.around(name(50), 3)
-    assert len(window) < LONG
-    assert context_slice(window, name(50), DEFAULT).annotators == ("test/3",)
-    assert context_slice(truth.sessions.whole("s"), name(50), DEFAULT).annotators == ("test/3",)
+def test_a_session_that_may_be_selected_completely_is_read_at_once(truth: Truth) -> None:
+    truth.turns.add(SESSION, chain(LONG), annotate)
+    everything = SlicePolicyV1(max_nodes=LONG, max_radius=LONG)
+    assert len(truth.sessions.slice_around(name(3), everything).contents.turns) == LONG
+    assert isinstance(truth.sessions.around(name(3)), CompactSession)
 
 
 def test_a_process_that_asks_often_reads_the_complete_session_and_caches_it(truth: Truth) -> None:
     truth.turns.add(SESSION, chain(LONG), annotate)
-    sizes = [len(truth.sessions.around(name(n), 10)) for n in range(0, LONG, 8)]
-    assert sizes[0] < LONG
-    assert sizes[-1] == LONG
+    kinds = []
+    for n in range(0, LONG, 8):
+        kinds.append(type(truth.sessions.around(name(n))))
+        truth.sessions.slice_around(name(n), DEFAULT)
+    assert kinds[0] is StoredGraph
+    assert kinds[-1] is CompactSession
 
 
 @settings(max_examples=15, deadline=None)

@@ -8,13 +8,8 @@ from msgspec.structs import replace
 
 from slicebase.graph.record import annotation_records
 from slicebase.graph.turn import Edge, Parent, Session
-from slicebase.truth.places import SMALL, place_of
 from slicebase.truth.truth import Truth
 from tests.conversations import SESSION, annotate, annotation, name, salient, turn
-
-
-def place(truth: Truth, turn_id: str) -> tuple[str, int] | None:
-    return place_of(truth.database.connection, "s", truth.turns.get(turn_id).seq)
 
 
 def test_the_same_turns_again_add_nothing(truth: Truth) -> None:
@@ -90,25 +85,6 @@ def test_links_are_appended_once_and_never_close_a_cycle(truth: Truth) -> None:
     assert truth.turns.link([backwards]).cycles == ((turn("a").id, turn("c").id),)
     stranger = Edge(turn("a").id, turn("nobody").id, "reply")
     assert truth.turns.link([stranger]).unknown == (stranger,)
-
-
-def test_places_of_a_large_session_follow_edges_that_arrive_in_any_order(truth: Truth) -> None:
-    chain = [turn(0)] + [turn(n, n - 1) for n in range(1, SMALL + 100)]
-    late, early = chain[:50], chain[50:]
-    truth.turns.add(SESSION, early[:SMALL])
-    truth.turns.add(SESSION, early[SMALL:])
-    truth.turns.add(SESSION, late)
-    truth.turns.add(SESSION, [turn("leaf", SMALL + 99)])
-    for depth in (0, 49, 50, SMALL + 99):
-        assert place(truth, chain[depth].id) == (chain[0].id, depth)
-    assert place(truth, turn("leaf").id) == (chain[0].id, SMALL + 100)
-
-
-def test_a_session_with_a_join_has_no_places(truth: Truth) -> None:
-    chain = [turn(0)] + [turn(n, n - 1) for n in range(1, SMALL + 10)]
-    truth.turns.add(SESSION, chain)
-    truth.turns.add(SESSION, [turn("join", 3, 5)])
-    assert place(truth, chain[3].id) is None
 
 
 @pytest.mark.parametrize("statement", [

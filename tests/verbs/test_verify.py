@@ -17,7 +17,6 @@ from slicebase.runs.evidence import Chunk, cite
 from slicebase.runs.records import RunStarted
 from slicebase.truth.acts import PurgedText, PurgeRecord
 from slicebase.truth.chains import Chain, all_chains, append_rows, linked
-from slicebase.truth.places import SMALL
 from slicebase.truth.schema import CHAINS
 from slicebase.truth.texts import keep_texts
 from slicebase.truth.truth import Truth
@@ -114,7 +113,7 @@ ROW = "WHERE session = 's' AND seq = 1"
         ("UPDATE manifests SET hash = zeroblob(32)", "row-hash"),
         ("UPDATE shapes SET turns = 1", "derived"),
         ("DELETE FROM shapes", "derived"),
-        ("UPDATE shapes SET joins = 0", "derived"),
+        ("UPDATE shapes SET turns = 7", "derived"),
         ("DELETE FROM waiting", "derived"),
         ("UPDATE waiting SET parent = child", "derived"),
     ],
@@ -160,10 +159,11 @@ def test_one_changed_value_is_reported_once_where_it_is(filled: Truth, statement
         assert actual.startswith(expected)
 
 
-def test_places_of_a_large_session_are_compared_too(truth: Truth) -> None:
-    truth.turns.add(SESSION, chain(SMALL + 5), annotate)
+@pytest.mark.parametrize("change", ["nodes SET time = 77 WHERE seq = 3", "families SET negated = -1 WHERE seq = 3"])
+def test_what_slices_read_is_compared_too(truth: Truth, change: str) -> None:
+    truth.turns.add(SESSION, chain(5), annotate)
     assert verify(truth).status == "VERIFIED"
-    tamper(truth, "UPDATE places SET depth = 77 WHERE depth = 7")
+    tamper(truth, f"UPDATE {change}")
     assert [finding.check for finding in verify(truth).findings] == ["derived"]
 
 

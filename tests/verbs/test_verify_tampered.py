@@ -17,7 +17,6 @@ from slicebase import Slicebase
 from slicebase.core.hashing import raw_digest
 from slicebase.graph.policy import SlicePolicyV1
 from slicebase.graph.turn import Edge, Session
-from slicebase.truth import places
 from slicebase.truth.chains import linked
 from slicebase.truth.schema import CHAINS, SCHEMA
 from slicebase.verbs.verify import Verdict
@@ -79,13 +78,11 @@ class Copy(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Copy]:
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Copy:
     root = tmp_path_factory.mktemp("filled")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(places, "SMALL", 3)  # so that a session of five turns has places
-        fill(root)
-        shutil.rmtree(root / ".slicebase" / "cache")  # the index is a witness of its own
-        yield Copy(root)
+    fill(root)
+    shutil.rmtree(root / ".slicebase" / "cache")  # the index is a witness of its own
+    return Copy(root)
 
 
 # Tampering, made from the schema
@@ -115,8 +112,9 @@ def tables() -> dict[str, list[tuple[str, str]]]:
 
 def key_of(table: str) -> list[str]:
     """Returns the columns that name a row."""
-    keys = {"texts": ["owner", "hash"], "waiting": ["parent", "child"], "shapes": ["session"], "runs": ["run"],
-            "places": ["session", "root", "depth", "seq"], "steps": ["run", "step"],
+    keys = {"texts": ["owner", "hash"], "waiting": ["parent", "child"], "shapes": ["number"], "runs": ["run"],
+            "nodes": ["session", "seq"],
+            "families": ["session", "parent", "phase", "negated", "turn"], "steps": ["run", "step"],
             "items": ["run", "type", "key"]}  # fmt: skip
     owner = CHAINS.get(table)
     return keys.get(table) or ([owner, "seq"] if owner else ["seq"])
@@ -214,7 +212,13 @@ def added(table: str, columns: list[str]) -> Callable[[apsw.Connection], None]:
             if key in ("seq", "step")
             else other(row[key])
         )
-        unique = {"policies": "policy", "manifests": "manifest", "evidence": "evidence", "blobs": "run"}.get(table)
+        unique = {
+            "shapes": "session",
+            "policies": "policy",
+            "manifests": "manifest",
+            "evidence": "evidence",
+            "blobs": "run",
+        }.get(table)
         row |= {unique: other(row[unique])} if unique else {}
         connection.execute(f"INSERT INTO {table} VALUES ({', '.join('?' * len(row))})", list(row.values()))
 

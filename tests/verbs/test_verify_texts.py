@@ -51,10 +51,14 @@ def test_a_text_that_no_record_names_is_broken_whoever_it_is_said_to_belong_to(t
     assert broken == ["text-unnamed"]
 
 
-@pytest.mark.parametrize("table", ["shapes", "places"])
+@pytest.mark.parametrize("table", ["shapes", "nodes", "families"])
 def test_a_derived_row_of_a_session_that_does_not_exist_is_broken(tmp_path: Path, table: str) -> None:
     fill(tmp_path)
-    values = {"shapes": "'none', 0, 0", "places": "'none', x'00', 0, 1"}[table]
+    values = {
+        "shapes": "99, 'none', 0",
+        "nodes": "99, 1, x'00', 0, 0, NULL, NULL, NULL, x''",
+        "families": "99, 1, 0, 0.0, x'00', 2, 0",
+    }[table]
     with without_triggers(tmp_path / ".slicebase" / "slicebase.db") as connection:
         connection.execute(f"INSERT INTO {table} VALUES ({values})")
     with Slicebase.open(tmp_path) as memory:

@@ -6,7 +6,7 @@ decides ties. All neighbours are in one array, those of turn i from start[i] to 
 salience, highest first.
 
 The form does not change after it is built: a session that has grown is built again, in a few microseconds for each
-turn. Where that takes too long, the turns within a range of depths around an anchor can be built as a session.
+turn. Where that takes too long, `slicebase.graph.on_demand` reads what a slice needs.
 """
 
 from array import array
@@ -28,9 +28,9 @@ TURN_KINDS: Final[tuple[tuple[Role, Phase], ...]] = tuple(product(get_args(Role)
 _KIND_NUMBERS: Final[Mapping[Any, int]] = {kind: number for number, kind in enumerate(TURN_KINDS)}
 # The types of the edges between two turns are the bits of a number: the first type by name is the lowest bit.
 _TYPES: Final[tuple[EdgeType, ...]] = tuple(sorted(get_args(EdgeType)))
-_TYPE_BITS: Final[Mapping[Any, int]] = {edge_type: 1 << bit for bit, edge_type in enumerate(_TYPES)}
+EDGE_BITS: Final[Mapping[Any, int]] = {edge_type: 1 << bit for bit, edge_type in enumerate(_TYPES)}
 TYPES_BY_BITS: Final = tuple(
-    tuple(edge_type for edge_type in _TYPES if bits & _TYPE_BITS[edge_type]) for bits in range(1 << len(_TYPES))
+    tuple(edge_type for edge_type in _TYPES if bits & EDGE_BITS[edge_type]) for bits in range(1 << len(_TYPES))
 )
 _KEPT_MEMBERS: Final = 1_000_000  # how many turns of wide families a session keeps sorted by priority
 
@@ -219,7 +219,7 @@ def compact(
 
     An edge is a parent, a child and a type. Rows come in any order, each id once. The form is fastest where neighbours
     are near each other, as in the order of the conversation. An edge with an end that is not among the rows is
-    ignored: it leads out of the session or out of the range that was read. The same edge twice is one edge.
+    ignored: it leads out of the session, or to a later time. The same edge twice is one edge.
     """
     given = list(rows)
     ids, roles, phases, *numbers, named = ([row[field] for row in given] for field in range(len(CompactRow._fields)))
@@ -274,7 +274,7 @@ def _neighbours(
         parent_number, child_number = numbered.get(parent_id), numbered.get(child_id)
         if parent_number is not None and child_number is not None:
             pair = child_number << _HALF | parent_number
-            types[pair] = types.get(pair, 0) | _TYPE_BITS[edge_type]
+            types[pair] = types.get(pair, 0) | EDGE_BITS[edge_type]
     by_child = sorted(types)
     by_parent = sorted([(pair & _LOWER) << _HALF | pair >> _HALF for pair in by_child])
     parent_start, parent = _split(by_child, len(numbered))

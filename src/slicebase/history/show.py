@@ -25,7 +25,7 @@ from slicebase.truth.truth import Truth
 def _turn(truth: Truth, name: str) -> dict[str, Any]:
     seq, record = truth.turns.get(name)
     stored = truth.texts.get(f"session:{record.session}", record.content_hash)
-    node = truth.sessions.around(name, 1)
+    node = truth.sessions.around(name)
     shown = node.get_turn(name)
     return {
         "session": record.session,

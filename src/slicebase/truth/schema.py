@@ -108,16 +108,18 @@ CREATE INDEX texts_purged ON texts (owner) WHERE purged IS NOT NULL;
 
 -- derived: a parent that has not arrived yet, and the turns that wait for it
 CREATE TABLE waiting (parent BLOB NOT NULL, child BLOB NOT NULL, PRIMARY KEY (parent, child)) STRICT, WITHOUT ROWID;
--- derived: how large a session is, and how many turns of it have two parents
-CREATE TABLE shapes (
-  session TEXT PRIMARY KEY, turns INTEGER NOT NULL, joins INTEGER NOT NULL
+-- derived: how large a session is, and the number that stands for it in the next two tables
+CREATE TABLE shapes (number INTEGER PRIMARY KEY, session TEXT NOT NULL UNIQUE, turns INTEGER NOT NULL) STRICT;
+-- derived: what a slice reads of a turn: its newest annotation, and its parents in the session
+CREATE TABLE nodes (
+  session INTEGER NOT NULL, seq INTEGER NOT NULL, turn BLOB NOT NULL, time INTEGER NOT NULL, kind INTEGER NOT NULL,
+  salience REAL, fields BLOB, annotator TEXT, parents BLOB NOT NULL, PRIMARY KEY (session, seq)
 ) STRICT, WITHOUT ROWID;
--- derived, for large sessions: the root and depth of a turn, so that a slice reads only a window of its tree
-CREATE TABLE places (
-  session TEXT NOT NULL, root BLOB NOT NULL, depth INTEGER NOT NULL, seq INTEGER NOT NULL,
-  PRIMARY KEY (session, root, depth, seq)
+-- derived: the children of a turn by phase, highest salience first (the number is negated), then by id
+CREATE TABLE families (
+  session INTEGER NOT NULL, parent INTEGER NOT NULL, phase INTEGER NOT NULL, negated REAL NOT NULL, turn BLOB NOT NULL,
+  seq INTEGER NOT NULL, time INTEGER NOT NULL, PRIMARY KEY (session, parent, phase, negated, turn)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX places_by_seq ON places (session, seq);
 -- derived: the head and the counts of each run, and the last event of each of its steps
 CREATE TABLE runs (
   run TEXT PRIMARY KEY, seq INTEGER NOT NULL, hash BLOB NOT NULL, started TEXT NOT NULL, updated TEXT NOT NULL,

@@ -1,6 +1,6 @@
 """Adds turns, links and annotations to the truth, inside a transaction: decides what is new, and keeps what waits."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 import apsw
@@ -20,7 +20,7 @@ from slicebase.graph.turn import Edge, Session, Turn
 from slicebase.truth.chains import Chain, head_of
 from slicebase.truth.database import Database
 from slicebase.truth.facts import append_facts
-from slicebase.truth.places import keep_places, refill_places
+from slicebase.truth.nodes import annotate_nodes, link_node
 from slicebase.truth.texts import keep_texts
 
 if TYPE_CHECKING:
@@ -77,7 +77,6 @@ class TurnWriter:
         self._insert(new)
         self._connection.executemany("DELETE FROM waiting WHERE parent = ?", [(uuid_bytes(turn),) for turn in awaited])
         joined = tuple(sorted({child for children in awaited.values() for child in children}))
-        keep_places(self._connection, self._session.id, new, self.numbers, rejoined=bool(joined))
         turns = tuple(new.values())
         return AddedTurns(turns, len(known), conflicts, edges, continues, waiting, cycles, joined, restated)
 
@@ -177,8 +176,7 @@ def link_turns(turns: "Turns", database: Database, edges: list[Edge]) -> LinkedT
         else:
             _insert_link(database, edge, homes)
             added.append((homes[edge.child], homes.get(edge.parent)))
-    for session in {child for child, _ in added}:
-        refill_places(database.connection, session)
+            place_turn(turns, database, edge.child)
     inside = sum(child == parent for child, parent in added)
     waiting = sum(parent is None for _, parent in added)
     return LinkedTurns(inside, len(added) - inside - waiting, waiting, tuple(unknown), tuple(cycles))
@@ -193,6 +191,16 @@ def _insert_link(database: Database, edge: Edge, homes: Mapping[str, str]) -> No
         database.connection.execute("INSERT OR IGNORE INTO waiting VALUES (?, ?)", ends)
 
 
-def append_annotations(database: Database, annotations: AnnotationRecord, numbers: list[int]) -> None:
+def append_annotations(
+    database: Database, annotations: AnnotationRecord, numbers: list[int], new: Container[str] = ()
+) -> None:
+    """Appends annotations of turns with these numbers, whose nodes get them, too; those of new turns have them."""
     row = (min(numbers), max(numbers), annotation_bytes(annotations))
     database.append(Chain("annotations", annotations.session), [row])
+    annotate_nodes(database.connection, annotations, numbers, new)
+
+
+def place_turn(turns: "Turns", database: Database, turn_id: str) -> None:
+    """Updates the parents of a stored turn in the tables that slices read."""
+    seq, record = turns.get(turn_id)
+    link_node(database.connection, record.session, seq, turns.parents_of(turn_id))

@@ -50,16 +50,18 @@ class Turns:
 
     def add(self, session: Session, turns: Iterable[Turn], annotate: "Annotate | None" = None) -> "AddedTurns":
         """Stores the turns of one session that are new, in one transaction with their annotations."""
-        from slicebase.truth.turn_writer import (  # imported here for a fast start: most commands only read
-            TurnWriter,
-            append_annotations,
-        )
+        from slicebase.truth.nodes import keep_nodes  # imported here for a fast start: most commands only read
+        from slicebase.truth.turn_writer import TurnWriter, append_annotations, place_turn
 
         with self._database.writing():
             writer = TurnWriter(self, self._database, session)
             added = writer.add(list(turns))
-            for record in annotate(added) if annotate and added.turns else ():
-                append_annotations(self._database, record, self._numbers(record, writer.numbers))
+            records = list(annotate(added)) if annotate and added.turns else []
+            keep_nodes(self._connection, session.id, added.turns, writer.numbers, records)
+            for record in records:
+                append_annotations(self._database, record, self._numbers(record, writer.numbers), writer.numbers)
+            for child in added.joined:
+                place_turn(self, self._database, child)
             return added
 
     def link(self, edges: Iterable[Edge]) -> "LinkedTurns":

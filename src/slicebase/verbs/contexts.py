@@ -18,9 +18,9 @@ from slicebase.core.hashing import LARGEST_INTEGER, lone_surrogate, tokens
 from slicebase.core.refs import as_words
 from slicebase.core.times import Moment, from_text, known_time, milliseconds, to_text
 from slicebase.errors import SlicebaseError
-from slicebase.graph.best_first import context_slice, select
 from slicebase.graph.policy import SlicePolicyV1
 from slicebase.graph.record import TurnRecord
+from slicebase.graph.selection import context_slice, select
 from slicebase.graph.turn import Session
 from slicebase.index.entries import EVERY_FILE, Filters
 from slicebase.index.narrow import EVERY_TURN
@@ -200,7 +200,7 @@ class _Slices:
 
     def __init__(self, truth: Truth, anchors: Sequence[Ranked], request: Request) -> None:
         self._policy = policy = request.policy
-        self._graphs = [truth.sessions.around(anchor.turn, policy.max_radius, request.last) for anchor in anchors]
+        self._graphs = [truth.sessions.around(anchor.turn, request.last) for anchor in anchors]
         self.selections: list[tuple[Ranked, Sequence[FrontierTurn]]] = [
             (anchor, select(graph, anchor.turn, policy)) for anchor, graph in zip(anchors, self._graphs, strict=True)
         ]

@@ -19,7 +19,7 @@ from slicebase.errors import Exit, SlicebaseError
 from slicebase.graph.policy import policy_from_bytes
 from slicebase.graph.record import AnnotationRecord, read_annotations, read_link, read_session_record, read_turn
 from slicebase.runs.evidence import Evidence, Lookup
-from slicebase.truth.places import derived_differences
+from slicebase.truth.nodes import derived_differences
 from slicebase.truth.schema import CHAINS
 from slicebase.truth.truth import Truth
 from slicebase.verbs.evidence import ChunkTexts
