@@ -6,9 +6,9 @@ interrupted  the user stopped the work on a request
 unknown      the user said it in a language in which these rules cannot judge what became of it
 done         a request that was answered or that the work moved on from; a task that a later message reports
 resolved     an error whose command succeeded later; a problem that a later message reports as fixed
-revised      a statement that a later one replaces: with another number of the same, or with "instead of"; a run
-             of a few tests that a later one is like
-rejected     a task or a decision that the user refused
+revised      a statement that a later one replaces: with another number of the same, or with "instead of"; a rule that
+             the user took back; a run of a few tests that a later one is like
+rejected     a task or a decision that the user refused; a proposal that the user declined
 overturned   a statement that the assistant took back, or that the user contradicted without an objection
 gone         a file, a branch, a pull request or an issue that was removed or closed
 
