@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Final, NamedTuple
 
-from slicebase.context.lost_follow import items
+from slicebase.context.lost_follow import OVER, items
 from slicebase.context.lost_items import TranscriptItem
 from slicebase.context.lost_neighbours import as_one, neighbours
 from slicebase.context.lost_phrases import LOST_KINDS, LostKind
@@ -20,9 +20,6 @@ LOST_RULES: Final = "lost/4"
 
 KEPT_SHARE: Final = 0.75  # the share of an item's content that a summary must have
 _MENTIONED: Final = 0.65  # of what somebody could do again
-OVER: Final = frozenset(
-    {"done", "resolved", "revised", "rejected", "overturned", "gone"}
-)  # states of items that nobody needs
 _CROWDED: Final = 250_000  # millionths that each further command or artefact of the same sort counts less
 _EACH_NEIGHBOUR: Final = 200_000  # millionths that each further statement counts that is shown with an item
 _SAME: Final = 0.6  # of an item's content; one that says no more than a better one is not listed again
