@@ -24,7 +24,8 @@ from math import exp, sqrt
 from pathlib import Path
 from typing import NamedTuple
 
-from slicebase.context.lost import OVER, DescribedItem, describe
+from slicebase.context.lost import DescribedItem, describe
+from slicebase.context.lost_follow import OVER
 from tools.lost_labels import Compaction, Label, corpus, matching
 
 WRITTEN = Path(__file__).resolve().parents[1] / "src" / "slicebase" / "context" / "lost_weights.py"

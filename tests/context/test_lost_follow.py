@@ -275,3 +275,78 @@ def test_a_run_of_a_few_tests_is_over_when_a_later_command_differs_only_in_which
         "go test ./...": "standing",
         "go vet -run TestC ./a": "failed",
     }
+
+
+@pytest.mark.parametrize(
+    ("rule", "later", "state"),
+    [
+        ("Never use pandas in this project.", "Forget what I said about pandas, you can use pandas now.", "revised"),
+        ("Never touch the schema.", "never mind, the schema migration is done", "standing"),
+        ("Never touch the schema.", "Forget about the schema, look at the tests.", "standing"),
+        ("Always run the linter before committing.", "Actually you don't need to run the linter any more.", "revised"),
+        ("Always run the linter before committing.", "You needn't run the linter before committing.", "revised"),
+        ("Always run the linter before committing.", "No need to run the linter on generated files.", "standing"),
+        ("Always run the linter before committing.", "You do not need to look at the tests any more.", "standing"),
+        ("Never deploy on Friday.", "You don't need to deploy on Friday.", "standing"),
+        (
+            "Use 4 spaces for indentation everywhere.",
+            "On second thought, use tabs for indentation everywhere.",
+            "revised",
+        ),
+        (
+            "Use 4 spaces for indentation everywhere.",
+            "I changed my mind. Use tabs for indentation everywhere.",
+            "revised",
+        ),
+        ("Never push to main.", "Pushing to main is fine now.", "revised"),
+        ("Never push to main.", "Is pushing to main fine now?", "standing"),
+        ("Never push to main.", "You can push to main this time.", "standing"),
+        ("Do not use emojis in commit messages.", "Drop the rule about emojis.", "revised"),
+        ("Always answer in German.", "Please stop answering in German.", "revised"),
+        ("Don't add dependencies.", "I changed my mind about the colour, make it red.", "standing"),
+    ],
+)
+def test_a_rule_that_the_user_takes_back_is_over_and_one_with_an_exception_is_not(
+    rule: str, later: str, state: str
+) -> None:
+    script = Transcript()
+    script.user(rule)
+    script.say("Understood.")
+    script.user(later)
+    script.say("Good.")
+    assert states(script, "instruction")[rule] == state
+
+
+def test_a_rule_that_replaces_another_is_one() -> None:
+    script = Transcript()
+    script.user("I changed my mind, use tabs for indentation everywhere.")
+    assert [(item.mark, item.state) for item in items(script.turns)] == [("rule", "standing")]
+
+
+@pytest.mark.parametrize(
+    ("answer", "state"),
+    [
+        ("No, no caching.", "rejected"),
+        ("no", "rejected"),
+        ("Please don't add Redis.", "rejected"),
+        ("No problem, go ahead.", "standing"),
+        ("No, the deployment of yesterday evening must be rolled back first.", "standing"),
+        ("Yes, do it.", "standing"),
+    ],
+)
+def test_a_proposal_that_the_user_declines_is_rejected(answer: str, state: str) -> None:
+    script = Transcript()
+    script.user("how do we make it faster?")
+    proposal = "I suggest we add a caching layer with Redis in front of the API."
+    script.say(proposal)
+    script.user(answer)
+    script.say("Understood.")
+    assert states(script, "finding", "task", "decision")[proposal] == state
+
+
+def test_a_branch_that_a_merge_deletes_is_gone() -> None:
+    script = Transcript()
+    script.run("git checkout -b fix-cart", "Switched to a new branch 'fix-cart'")
+    script.run("git checkout -b other", "Switched to a new branch 'other'")
+    script.run("gh pr merge 77 --squash --delete-branch", "✓ Merged pull request #77\n✓ Deleted branch fix-cart")
+    assert list(states(script, "artefact").values()) == ["gone", "standing"]

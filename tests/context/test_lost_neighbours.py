@@ -70,3 +70,27 @@ def test_two_rules_that_differ_in_one_word_are_both_listed() -> None:
     script.user("Never touch the table of customers.")
     script.summary("They talked.")
     assert {"Never touch the table of orders.", "Never touch the table of customers."} <= set(shown(script))
+
+
+def test_of_a_list_of_which_an_entry_is_over_only_the_others_are_shown() -> None:
+    script = Transcript()
+    script.user("What is left?")
+    tasks = ["Add retries to `client.py`", "Document the `--timeout` flag in README.md", "Remove the old `fetch_old`"]
+    problems = ["`Cache.drop` fails with a timeout.", "`Index.fill` leaks a handle for each row."]
+    numbered = "\n".join(f"{number}. {task}" for number, task in enumerate(tasks, 1))
+    script.say(f"Remaining work:\n{numbered}\n\nProblems:\n- {problems[0]}\n- {problems[1]}")
+    script.user("Go on.")
+    script.say("I documented the `--timeout` flag in README.md. Fixed: `Cache.drop` no longer fails with a timeout.")
+    script.summary("They talked.")
+    listed = shown(script)
+    assert not any(tasks[1] in each or problems[0] in each for each in listed)
+    for left in (tasks[0], tasks[2], problems[1]):
+        assert any(left in each for each in listed)
+
+
+def test_a_list_of_which_nothing_is_over_is_one_item() -> None:
+    script = Transcript()
+    script.user("What is left?")
+    script.say("Remaining work:\n1. Add retries to `client.py`\n2. Remove the old `fetch_old`")
+    script.summary("They talked.")
+    assert "Remaining work: 1. Add retries to `client.py` 2. Remove the old `fetch_old`" in shown(script)

@@ -29,6 +29,29 @@ def test_a_session_without_a_compaction_has_none(truth: Truth) -> None:
     assert compacted_sessions(truth) == []
 
 
+def boundary(of: int, parent: int) -> Turn:
+    return node(of, parent, "system", Part("text", text="Conversation compacted"))
+
+
+def test_a_boundary_without_a_summary_is_a_compaction_that_kept_nothing(truth: Truth) -> None:
+    store(truth, [node(0, None), node(1, 0), boundary(2, 1), node(3, 2), node(4, 3), boundary(5, 4), summary(6, 5)])
+    first, second = compactions(truth, "s").compactions
+    assert [each.id for each in first.before] == ids(0, 1)
+    assert [each.id for each in first.summary] == ids(2)
+    assert (first.said, first.readable) == ("", False)
+    assert [each.id for each in second.before] == ids(3, 4, 5)
+    assert compacted_sessions(truth) == ["s"]
+
+
+def test_a_boundary_waits_for_its_summary_until_somebody_speaks(truth: Truth) -> None:
+    store(truth, [node(0, None), boundary(1, 0)])
+    assert compactions(truth, "s").compactions == []
+    assert compacted_sessions(truth) == []
+    store(truth, [node(2, 1, "user", Part("text", text="go on"))])
+    assert before(truth) == [ids(0)]
+    assert compacted_sessions(truth) == ["s"]
+
+
 def test_the_model_did_not_see_an_abandoned_branch(truth: Truth) -> None:
     store(truth, [node(0, None), node(1, 0), node(2, 0), summary(3, 2)])
     assert before(truth) == [ids(0, 2)]

@@ -8,14 +8,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from slicebase import history
 from slicebase.base import Slicebase
 from slicebase.history import imports, readers, unchanged
 from slicebase.history.account import Account
+from slicebase.history.inputs import Input, file_chunks
 from slicebase.history.readers import BatchesOf, Recognised
-from slicebase.history.unchanged import NAME
+from slicebase.history.unchanged import NAME, FileStamp
 from tests.importers.reading import jsonl
 from tests.importers.test_claude_code import SESSION, record, uuid
 from tests.importers.test_queued import operation
@@ -181,18 +183,65 @@ def test_a_file_in_which_something_is_open_is_read_until_it_is_decided(base: Sli
     assert (base.import_([path]).added, base.import_([path]).unchanged) == (1, 1)
 
 
-def test_what_left_something_out_and_what_may_still_change_is_read_again(
-    base: Slicebase, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_left_something_out_is_read_again(base: Slicebase, folder: Path) -> None:
     with (folder / "broken.jsonl").open("wb") as stream:
         stream.write(jsonl([record(11, None)]) + b'{"type": "user", "uu\n')
     base.import_([folder])
     again = base.import_([folder])
     assert (again.unchanged, again.content_left_out) == (2, 1)
+
+
+@pytest.fixture
+def coarse(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A disk whose clock stands still: all files changed within its last tick, and their times tell no change."""
+    stamp_of = unchanged.stamp_of
+
+    def stamp(each: Input) -> FileStamp | None:
+        stamp = stamp_of(each)
+        return stamp and msgspec.structs.replace(stamp, modified=1_700_000_000 * 10**9, changed=0)
+
+    monkeypatch.setattr(unchanged, "stamp_of", stamp)
     monkeypatch.setattr(unchanged, "TICK", 10**12)
-    _grown(folder / f"{SESSION}.jsonl")
+    monkeypatch.setattr(unchanged, "_TAIL", 10)
+
+
+@pytest.mark.usefixtures("coarse")
+def test_files_that_were_written_right_before_are_not_imported_twice(
+    base: Slicebase, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     base.import_([folder])
-    assert base.import_([folder]).unchanged == 1
+    for tick in (10**12, 0):  # the second look is in the next tick, and finds that the times of the files will do
+        monkeypatch.setattr(unchanged, "TICK", tick)
+        assert base.import_([folder]).unchanged == 2
+    monkeypatch.setattr(unchanged, "file_chunks", lambda path: pytest.fail(f"{path} was read"))
+    assert base.import_([folder]).unchanged == 2
+
+
+@pytest.mark.usefixtures("coarse")
+def test_a_change_within_the_tick_of_a_disk_is_seen(base: Slicebase, folder: Path) -> None:
+    base.import_([folder])
+    _rewritten_in_place(folder / f"{SESSION}.jsonl")
+    again = base.import_([folder])
+    assert (again.unchanged, again.added) == (1, 1)
+
+
+@pytest.mark.usefixtures("coarse")
+def test_of_a_zip_that_was_written_right_before_all_files_are_looked_at_with_one_pass(
+    base: Slicebase, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = folder.parent / "export.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for number in range(3):
+            archive.writestr(f"{number}.json", json.dumps([{"role": "user", "content": f"hello {number}"}]))
+    base.import_([path])
+    passes: list[Path] = []
+
+    def chunks(path: Path) -> Iterator[bytes]:
+        passes.append(path)
+        return file_chunks(path)
+
+    monkeypatch.setattr(unchanged, "file_chunks", chunks)
+    assert (base.import_([path]).unchanged, len(passes)) == (3, 1)
 
 
 def test_the_members_of_a_zip_are_looked_at_together(base: Slicebase, folder: Path) -> None:

@@ -62,6 +62,22 @@ def test_the_progress_of_a_subagent_becomes_a_session_that_continues_its_call() 
     assert not taken.report.others
 
 
+@pytest.mark.parametrize("tool", ["Task", "Agent", "Skill"])
+def test_progress_after_the_result_of_a_call_belongs_to_that_call(tool: str, truth: Truth, tmp_path: Path) -> None:
+    """Also where neither the result nor the first step that is shown says which agent it was."""
+    late = [
+        record(1, None),
+        call(2, 1, "t1", tool, prompt="Look around"),
+        result(3, 2, "t1", "one file"),
+        *(progress(20 + place, 3, step) for place, step in enumerate(SHOWN[1:])),
+    ]
+    path = tmp_path / f"{SESSION}.jsonl"
+    path.write_bytes(jsonl(late))
+    account = import_inputs(truth, inputs([path]), Options())
+    assert account.waiting == 0
+    assert truth.turns.parents_of(uuid(11)) == {(uuid(2), "reference")}
+
+
 @pytest.mark.parametrize("order", [*permutations(range(3), 2), (2,)], ids=str)
 def test_the_same_subagent_is_stored_once_in_whichever_order_it_arrives(
     order: tuple[int, ...], truth: Truth, tmp_path: Path

@@ -135,7 +135,7 @@ def _print_losses(base: "Slicebase", found: "Losses", limit: int, explain: bool)
         print_text(f"{session}, compaction{of} at {when}, after {turns_before}.")
         print_text(Styled(f"The summary {headline(tally([loss]))}.", BOLD))
         if not loss.readable:
-            note("The summary is empty or encrypted, so what it kept cannot be read.")
+            note("The summary is missing, empty or encrypted, so what it kept cannot be read.")
         _print_lost(loss, short, limit, explain)
     if any(loss.items for loss in found.compactions):
         note(f"`tt recall turn:…` opens one; `tt lost {session} --tokens 2000` puts them into a prompt.")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Final, NamedTuple
 
-from slicebase.context.lost_follow import items
+from slicebase.context.lost_follow import OVER, items
 from slicebase.context.lost_items import TranscriptItem
 from slicebase.context.lost_neighbours import as_one, neighbours
 from slicebase.context.lost_phrases import LOST_KINDS, LostKind
@@ -20,9 +20,6 @@ LOST_RULES: Final = "lost/4"
 
 KEPT_SHARE: Final = 0.75  # the share of an item's content that a summary must have
 _MENTIONED: Final = 0.65  # of what somebody could do again
-OVER: Final = frozenset(
-    {"done", "resolved", "revised", "rejected", "overturned", "gone"}
-)  # states of items that nobody needs
 _CROWDED: Final = 250_000  # millionths that each further command or artefact of the same sort counts less
 _EACH_NEIGHBOUR: Final = 200_000  # millionths that each further statement counts that is shown with an item
 _SAME: Final = 0.6  # of an item's content; one that says no more than a better one is not listed again
@@ -37,13 +34,13 @@ class CompactedTurns(NamedTuple):
 
     @property
     def readable(self) -> bool:
-        """Whether the summary has text. Some clients store it encrypted."""
-        return any(part.text for turn in self.summary for part in turn.parts)
+        """Whether the summary has text. Some clients store it encrypted, and after a crash there may be none."""
+        return any(part.text for turn in self.summary if not _is_mark(turn) for part in turn.parts)
 
     @property
     def said(self) -> str:
         """The text of the summary."""
-        return "\n\n".join(turn_text(turn.parts) for turn in self.summary)
+        return "\n\n".join(turn_text(turn.parts) for turn in self.summary if not _is_mark(turn))
 
 
 class KindNames(NamedTuple):
@@ -195,6 +192,28 @@ def _is_mark(turn: Turn) -> bool:
         and not any(part.summary for part in turn.parts)
         and _MARK.fullmatch(turn_text(turn.parts).strip()) is not None
     )
+
+
+def is_boundary(turn: Turn) -> bool:
+    """Returns whether a turn is a client's mark of a compaction, which usually stands before the summary."""
+    return _is_mark(turn) and bool(turn_text(turn.parts).strip())
+
+
+def without_summary(turns: Iterable[Turn]) -> list[Turn]:
+    """Returns the marks of compactions after which somebody spoke before any summary came.
+
+    A mark that is the last turn has none yet: a client writes the mark, then the summary.
+    """
+    found, waiting, is_summed = list[Turn](), None, False
+    for turn in turns:
+        if any(part.summary for part in turn.parts):
+            waiting, is_summed = None, True
+        elif is_boundary(turn):
+            waiting = None if is_summed else turn
+        elif turn.role != "system" and not all(part.hidden for part in turn.parts):
+            found += [waiting] if waiting else []
+            waiting, is_summed = None, False
+    return found
 
 
 def describe(compactions: Sequence[CompactedTurns], after: Sequence[Turn] = ()) -> list[DescribedItem]:

@@ -63,6 +63,7 @@ def _of_git(text: str, command: str) -> Iterator[Artefact]:
 _REMOVES: Final = re.compile(r"(?:git )?(?:rm|mv)\s|unlink\s|trash\s|git worktree remove\s")
 _CLEANED: Final = re.compile(r"^Removing (.+?)/?\s*$", re.MULTILINE)
 _BRANCH_REMOVED: Final = re.compile(r"git branch (?:.*\s)?(?:-[dD]|--delete)\s|git push \S+ (?:--delete\s|-d\s|:)")
+_BRANCH_DELETED: Final = re.compile(r"\bdeleted (?:local |remote |the )*branch ['\"]?([\w./#-]+)", re.IGNORECASE)
 _CLOSED: Final = re.compile(r"(?:gh|glab) (?:pr|mr|issue) (?:close|merge|delete)\b\D*(\d+)?")
 
 
@@ -88,6 +89,8 @@ class Removals:
             self._names |= {name.lstrip(":"): order for name in words[2:]}
         elif (closed := _CLOSED.match(simple)) and closed[1]:
             self._names[closed[1]] = order
+        if simple.startswith(("gh ", "glab ", "git ")):
+            self._names |= {match[1]: order for match in _BRANCH_DELETED.finditer(output)}
 
     def add_file(self, order: int, path: str) -> None:
         """Adds a file or a folder that was removed."""

@@ -6,9 +6,9 @@ interrupted  the user stopped the work on a request
 unknown      the user said it in a language in which these rules cannot judge what became of it
 done         a request that was answered or that the work moved on from; a task that a later message reports
 resolved     an error whose command succeeded later; a problem that a later message reports as fixed
-revised      a statement that a later one replaces: with another number of the same, or with "instead of"; a run
-             of a few tests that a later one is like
-rejected     a task or a decision that the user refused
+revised      a statement that a later one replaces: with another number of the same, or with "instead of"; a rule that
+             the user took back; a run of a few tests that a later one is like
+rejected     a task or a decision that the user refused; a proposal that the user declined
 overturned   a statement that the assistant took back, or that the user contradicted without an objection
 gone         a file, a branch, a pull request or an issue that was removed or closed
 
@@ -16,7 +16,8 @@ Requests and tasks are followed to the last turn, all else to the last turn befo
 not do again what it did after the compaction.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -25,12 +26,18 @@ from slicebase.context.lost_commands import is_narrow, shape
 from slicebase.context.lost_items import OTHER_LANGUAGE, ItemState, TranscriptItem
 from slicebase.context.lost_output import relied_on
 from slicebase.context.lost_phrases import is_not_yet
+from slicebase.context.lost_points import entries
 from slicebase.context.lost_reader import open_tasks, read_items
 from slicebase.context.lost_requests import Requests
 from slicebase.context.lost_revisions import Revisions
 from slicebase.context.lost_shell import simple_commands
 from slicebase.context.lost_tools import command_in, file_changes
+from slicebase.graph.contents import readable_text
 from slicebase.graph.turn import Part, Turn
+
+OVER: Final = frozenset(
+    {"done", "resolved", "revised", "rejected", "overturned", "gone"}
+)  # states of items that nobody needs
 
 
 def items(turns: Iterable[Turn], after: Iterable[Turn] = ()) -> list[TranscriptItem]:
@@ -38,7 +45,24 @@ def items(turns: Iterable[Turn], after: Iterable[Turn] = ()) -> list[TranscriptI
     turns = list(turns)
     found = sorted([*read_items(turns), *relied_on(turns)], key=lambda item: (item.order, item.start))
     story = _Story(turns, [*turns, *after], found)
-    return [replace(item, state=state) if (state := story.state(item)) else item for item in found]
+    return [each for item in found for each in _followed(item, story, turns)]
+
+
+def _followed(item: TranscriptItem, story: "_Story", turns: Sequence[Turn]) -> list[TranscriptItem]:
+    """Returns an item with its state; of entries of a list, each by itself if one of them is over."""
+    if item.form == "entry" and item.kind in ("task", "finding", "decision") and item.origin == "speech":
+        listed = list(_listed(item, readable_text(turns[item.order].parts)))
+        states = [story.state(each) for each in listed]
+        if len(listed) > 1 and not OVER.isdisjoint(states):
+            return [replace(each, state=state or each.state) for each, state in zip(listed, states, strict=True)]
+    return [replace(item, state=state) if (state := story.state(item)) else item]
+
+
+def _listed(item: TranscriptItem, text: str) -> Iterator[TranscriptItem]:
+    """Yields the entries of a list that is one item, each as an item."""
+    for entry in entries(text[item.start : item.end]):
+        start, end = item.start + entry.start, item.start + entry.end
+        yield replace(item, text=" ".join(entry.text.split()), start=start, end=end, above=entry.above or item.above)
 
 
 class _Story:

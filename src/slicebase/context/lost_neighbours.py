@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from slicebase.context.lost_items import TranscriptItem
 from slicebase.context.lost_points import MOST
 
-_JOINED: Final = ("finding", "decision")
+_JOINED: Final = ("finding", "decision", "task")
 _WORD: Final = re.compile(r"\w")
 
 
@@ -34,6 +34,8 @@ def _follows(group: Sequence[TranscriptItem], item: TranscriptItem, text_of: Cal
     if item.turn != last.turn or last.end > item.start or item.end - first.start > MOST:
         return False
     if any(each.kind not in _JOINED or each.origin == "output" for each in (last, item)):
+        return False
+    if "task" in (last.kind, item.kind) and (last.kind, last.mark, last.form) != (item.kind, item.mark, item.form):
         return False
     return _WORD.search(text_of(item.turn)[last.end : item.start]) is None
 

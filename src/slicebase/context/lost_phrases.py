@@ -121,6 +121,10 @@ _WAYS: Final = frozenset(
 _FILLERS: Final = frozenset(
     {"please", "just", "also", "and", "but", "so", "ok", "okay", "then", "now", "yes", "no", "kindly"}
 )
+# By which somebody who orders something says that it is something else than before.
+_TURNS: Final = re.compile(
+    r"\A\W*(?:i(?:'ve| have)? changed my mind|on second thoughts?|actually)\b[\s,:;.—–-]*", re.IGNORECASE
+)
 _NEXT_ORDER: Final = re.compile(r"(?:;\s*|,\s*(?:and|then|but|so|just)\s+|\.\s+)(?=(?:please\s+)?(\w+))", re.IGNORECASE)
 # After an order that forbids nothing, any further order is another one: "use tabs, not spaces and push it".
 _ANY_ORDER: Final = re.compile(
@@ -191,7 +195,7 @@ def is_temporary(rule: str) -> bool:
 
 def _first_order(text: str) -> str:
     """Returns the first word of a text that is more than a filler."""
-    return next((word for word in words_in(text) if word not in _FILLERS), "")
+    return next((word for word in words_in(_TURNS.sub("", text)) if word not in _FILLERS), "")
 
 
 def kind_of_prompt(text: str) -> tuple[LostKind, str]:

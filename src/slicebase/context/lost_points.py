@@ -48,6 +48,11 @@ def points(text: str) -> Iterator[Point]:
     yield from _point(packed)
 
 
+def entries(text: str) -> list[TextBlock]:
+    """Returns the entries of the lists in a text, which may be one point together."""
+    return [block for block in blocks(text) if block.form == "entry"]
+
+
 def _pieces(given: Iterable[TextBlock]) -> Iterator[TextBlock]:
     """Yields blocks; one that is too long is divided at its sentences."""
     for block in given:

@@ -6,6 +6,7 @@ Each statement is followed by itself: what is said later concerns it if both hav
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import zip_longest
 from typing import Final, NamedTuple
 
 from slicebase.context.lost_items import ItemState, TranscriptItem
@@ -20,6 +21,7 @@ from slicebase.graph.turn import Turn
 _SAME: Final = 0.5
 _RELATED: Final = 0.3  # if they also have a name in common
 _NOTHING_ELSE: Final = 0.6  # of the content of the later one
+_FEW_WORDS: Final = 3  # content words of an answer that says no more than no
 _ALL_OF_IT: Final = 0.8  # what allows less than a rule forbids does not lift it
 
 _PROBLEM: Final = re.compile(
@@ -53,6 +55,36 @@ _REFUSES: Final = re.compile(
 )
 _ALLOWS: Final = re.compile(
     r"\b(?:you|we) (?:can|may)\b|\b(?:it is|it's|that's) (?:ok|okay|fine|allowed) to\b|\bfeel free to\b",
+    re.IGNORECASE,
+)
+# What the user takes back in so many words, and what a rule that orders something no longer asks for.
+_WITHDRAWS: Final = re.compile(
+    r"\b(?:forget|ignore|never ?mind) (?:what i (?:said|told you|wrote)(?: (?:earlier|before))?(?: (?:about|on))?|"
+    r"(?:about )?(?:the|my|that|this) (?=(?:[\w-]+ )?(?:rule|instruction|requirement|restriction|ban|limit)s?\b))|"
+    r"\b(?:(?:i|i've|i have) changed|let me change) my mind\b|\bon second thoughts?\b|\b(?:drop|scrap|lift|cancel) "
+    r"(?:the|my|that|this) (?=(?:[\w-]+ )?(?:rule|instruction|requirement|restriction|ban|limit)\b)|"
+    r"\bno longer (?:applies|holds|counts|valid|in force|necessary|needed|required)\b|"
+    r"\b(?:is|are|'s|'re) (?:ok|okay|fine|allowed) (?:now|again|after all)\b",
+    re.IGNORECASE,
+)
+_NOT_NEEDED: Final = re.compile(
+    r"\b(?:don't|do not|doesn't|no longer|not) (?:need|have)(?: you)? to\b|\bno need (?:to|for)\b|\bneed(?:n't| not)\b|"
+    r"\b(?:you|we) can (?:stop|skip)\b|\bstop \w+ing\b|\b(?:isn't|not|aren't|is not) (?:needed|necessary|required)\b",
+    re.IGNORECASE,
+)
+_RULE_WORDS: Final = re.compile(r"\b(?:rule|instruction|requirement|restriction|ban|limit)s?\b", re.IGNORECASE)
+_ONCE: Final = re.compile(
+    r"\b(?:this|that|just) (?:once|time)\b|\bfor (?:this|that|now|these|those)\b|\bonly\b", re.IGNORECASE
+)
+_ANY_MORE: Final = re.compile(r"\b(?:any ?more|no longer|from now on|after all)\b", re.IGNORECASE)
+_IS_NEGATIVE: Final = re.compile(r"\b(?:never|not|no|avoid|without|nothing|nobody)\b|n't\b|\bdont\b", re.IGNORECASE)
+_PROPOSES: Final = re.compile(
+    r"\b(?:i|we) (?:would |'d )?(?:suggest|propose|recommend)\b|\bi'd (?:suggest|propose|recommend)\b|"
+    r"\bmy (?:suggestion|proposal|recommendation)\b|\b(?:we|you) could\b|\bhow about\b",
+    re.IGNORECASE,
+)
+_SAYS_NO: Final = re.compile(
+    r"\A\W*(?:no|nope|nah|don't|do not|please don't|let's not|rather not)\b(?!\s+(?:problem|worries|rush))",
     re.IGNORECASE,
 )
 _FORBIDS: Final = re.compile(r"\b(?:never|always|avoid)\b", re.IGNORECASE)
@@ -106,6 +138,7 @@ class Revisions:
         self._retractions = _Sentences([each for each, _ in told if _RETRACTS.search(each.text)])
         self._statements = _Sentences(sorted([*(each for each, _ in told), *prompts], key=lambda each: each.order))
         self._prompts = _Sentences(prompts)
+        self._withdrawals = list(_withdrawals(prompts))
         self._requests = requests
 
     def state(self, item: TranscriptItem, end: int) -> ItemState | None:
@@ -115,6 +148,8 @@ class Revisions:
         if self._is_overturned(item, end):
             return "overturned"
         if item.kind in ("task", "decision") and self._is_rejected(item, end):
+            return "rejected"
+        if _PROPOSES.search(item.text) and self._is_declined(item, end):
             return "rejected"
         is_problem = item.kind == "finding" and _PROBLEM.search(item.text) is not None
         if (item.kind == "task" or is_problem) and self.is_reported(item, end):
@@ -131,6 +166,14 @@ class Revisions:
         content = content_weights(item.text)
         about = (each for each in self._prompts.about(item, end) if _is_same(content, each.content))
         return any(_REFUSES.search(each.text) for each in about)
+
+    def _is_declined(self, item: TranscriptItem, end: int) -> bool:
+        """Returns whether the next prompt begins with a no to a proposal, and says no more or speaks of it."""
+        exchange = self._requests.next_prompt(item.order)
+        if exchange is None or exchange.order >= end or not _SAYS_NO.match(exchange.prompt):
+            return False
+        told = content_stems(next(iter(sentences(exchange.prompt))).text)
+        return len(told) < _FEW_WORDS or not told.isdisjoint(content_stems(item.text))
 
     def _is_overturned(self, item: TranscriptItem, end: int) -> bool:
         """Returns whether the assistant takes a statement back, or the user contradicts it and nobody defends it."""
@@ -157,13 +200,46 @@ class Revisions:
         return False
 
     def _is_lifted(self, item: TranscriptItem, end: int) -> bool:
-        """Returns whether the user later orders what a rule for some time forbids, or allows what any rule forbids."""
+        """Returns whether the user takes a rule back or allows what it forbids; orders it, if it is for some time."""
         content, for_some_time = content_weights(_FORBIDS.sub("", item.text)), is_temporary(item.text)
+        if any(item.order < each.order < end and _covers(content, each.content) for each in self._withdrawals):
+            return True
+        if any(_is_not_needed(item.text, content, each) for each in self._prompts.about(item, end)):
+            return True
         return any(
-            for_some_time or (_ALLOWS.search(each.text) and _share(content, each.content) >= _ALL_OF_IT)
+            for_some_time
+            or (
+                _ALLOWS.search(each.text)
+                and not _ONCE.search(each.text)
+                and _share(content, each.content) >= _ALL_OF_IT
+            )
             for each in self._prompts.about(item, end)
             if not _REFUSES.search(each.text) and not each.text.endswith("?")
         )
+
+
+def _withdrawals(prompts: Sequence[_Later]) -> Iterator[_Later]:
+    """Yields the sentences that take something back, with the words for what: theirs, or those of the next sentence."""
+    for each, following in zip_longest(prompts, prompts[1:]):
+        if _WITHDRAWS.search(each.text) and not each.text.endswith("?") and not _ONCE.search(each.text):
+            content = content_weights(_RULE_WORDS.sub(" ", _WITHDRAWS.sub(" ", each.text)))
+            if not content and following and following.order == each.order:
+                content = following.content
+            yield each._replace(content=content)
+
+
+def _covers(content: Mapping[str, int], taken_back: Mapping[str, int]) -> bool:
+    """Returns whether what is taken back is a rule: it has half of its words, or hardly any other."""
+    return _share(content, taken_back) >= _SAME or _share(taken_back, content) >= _NOTHING_ELSE
+
+
+def _is_not_needed(rule: str, content: Mapping[str, int], later: _Later) -> bool:
+    """Returns whether a rule that orders something is lifted. That it is not needed for a part is an exception."""
+    if _IS_NEGATIVE.search(rule) or later.text.endswith("?") or _ONCE.search(later.text):
+        return False
+    if not _NOT_NEEDED.search(later.text):
+        return False
+    return _share(content, later.content) >= (_SAME if _ANY_MORE.search(later.text) else _ALL_OF_IT)
 
 
 def _are_related(text: str, other: str) -> bool:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Any, Final
 
+from slicebase.context.lost import without_summary
 from slicebase.context.lost_follow import items
 from slicebase.context.lost_speech import said_by_user
 from slicebase.core.times import known_time
@@ -22,9 +23,10 @@ def outline(turns: Iterable[Turn]) -> dict[str, Any]:
             decisions.setdefault(item.order, []).append(item.text)
     steps: list[dict[str, Any]] = []
     files: dict[str, list[int]] = {}
+    bare = {turn.id for turn in without_summary(listed)}
     summarised = False
     for order, turn in enumerate(listed):
-        kinds = kinds_of(turn.role, turn.parts)
+        kinds = {"summary"} if turn.id in bare else kinds_of(turn.role, turn.parts)
         if "summary" not in kinds or not summarised:  # summaries in a row are one compaction
             steps += (_step(turn, kind, text) for kind, text in _steps(turn, kinds, decisions.get(order, ())))
         summarised = "summary" in kinds

@@ -4,24 +4,31 @@ A model saw the path from the root to the summary, and what is beside that path.
 that this one continues; references are not part of it.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from itertools import takewhile
 from typing import NamedTuple
 
-from slicebase.context.lost import CompactedTurns
-from slicebase.core.times import from_text, is_up_to
+from slicebase.context.lost import CompactedTurns, is_boundary, without_summary
+from slicebase.core.times import from_text, is_up_to, to_text
 from slicebase.graph.turn import KEPT_TURN, Turn
 from slicebase.history.paths import Paths, is_summary
 from slicebase.truth.truth import Truth
 
 
 def compacted_sessions(truth: Truth, last: int | None = None) -> list[str]:
-    """Returns the sessions that contain a summary, the one with the newest summary first; of those up to a time."""
+    """Returns the sessions that were compacted, the one with the newest summary first; of those up to a time."""
     newest: dict[str, str] = {}
+    marked: dict[str, str] = {}
     for record in truth.turns.system_turns():
         is_newer = record.time >= newest.get(record.session, "") and is_up_to(from_text(record.time), last)
-        if is_newer and is_summary(truth.turn(record.id)):
+        turn = truth.turn(record.id) if is_newer else None
+        if is_summary(turn):
             newest[record.session] = record.time
+        elif turn is not None and is_boundary(turn):
+            marked[record.session] = record.time
+    for session, time in marked.items():
+        if time > newest.get(session, "") and (bare := _without_summary(Paths(truth).turns(session), last)):
+            newest[session] = max(newest.get(session, ""), to_text(bare[-1].time))
     return sorted(newest, key=lambda session: (newest[session], session), reverse=True)
 
 
@@ -38,13 +45,19 @@ def compactions(truth: Truth, session: str, last: int | None = None) -> Compacte
     paths = Paths(truth)
     turns = paths.turns(session)
     known = [turn for turn in turns if is_up_to(turn.time, last)]
-    summaries = [turn for turn in known if is_summary(turn)]
+    bare = {turn.id for turn in _without_summary(turns, last)}
+    summaries = [turn for turn in known if is_summary(turn) or turn.id in bare]
     if not summaries and known:
         summaries = [turn for turn in paths.up(known[-1]) if is_summary(turn) and is_up_to(turn.time, last)][::-1]
-    found = [_compaction(paths, turn) for turn in summaries]
+    found = [_compaction(paths, turn, bare) for turn in summaries]
     followed = {turn.id for each in found for turn in each.summary[:-1]}
     separate = [each for each in found if each.summary[-1].id not in followed]
     return CompactedSession(separate, _since(paths, turns, separate[-1].summary[-1]) if separate else [])
+
+
+def _without_summary(turns: Iterable[Turn], last: int | None) -> list[Turn]:
+    """Returns the marks of compactions up to a time that no summary follows."""
+    return [turn for turn in without_summary(turns) if is_up_to(turn.time, last)]
 
 
 def _since(paths: Paths, turns: Sequence[Turn], last: Turn) -> list[Turn]:
@@ -56,8 +69,8 @@ def _since(paths: Paths, turns: Sequence[Turn], last: Turn) -> list[Turn]:
     return paths.seen(path[::-1], turns[-1])
 
 
-def _compaction(paths: Paths, last: Turn) -> CompactedTurns:
-    """Returns the compaction that ends here. Summaries in a row are one.
+def _compaction(paths: Paths, last: Turn, bare: Container[str]) -> CompactedTurns:
+    """Returns the compaction that ends here. Summaries in a row are one; a `bare` mark stands for one that is missing.
 
     `before` starts after the previous one, with the turns that it kept, and has none that this one kept.
     """
@@ -65,7 +78,7 @@ def _compaction(paths: Paths, last: Turn) -> CompactedTurns:
     before: list[Turn] = []
     path = paths.up(last)
     for turn in path:
-        if not is_summary(turn):
+        if not is_summary(turn) and turn.id not in bare:
             before.append(turn)
         elif not before:
             summary.append(turn)

@@ -5,7 +5,8 @@ inode, size, both times, digest of the tail) and what an account says about it: 
 read again
 
 - if any of this differs. A file that is rewritten with the same size, and given its old time back, has another change
-  time; a file that changed within the tick of the disk's clock before it was read is never kept here;
+  time. Of a file that changed within the tick of the disk's clock before it was read, all bytes are compared, too: it
+  may have changed again within that tick;
 - after another version, with other options or other rules of redaction, with another database, or after a purge, a
   restore or an adoption: all these are part of the key;
 - if the database is a copy from before the import: its log does not begin with the log that the database had then.
@@ -22,9 +23,9 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from slicebase import __version__
-from slicebase.core.hashing import digest_of, raw_digest
+from slicebase.core.hashing import digest_of, digest_of_pieces, raw_digest
 from slicebase.errors import SlicebaseError
-from slicebase.history.inputs import Input, is_recent
+from slicebase.history.inputs import Input, file_chunks, is_recent
 from slicebase.importers.values import Batch, Options
 from slicebase.truth.chains import LOG, Chain, ChainHead, head_of, unlogged
 from slicebase.truth.truth import Truth
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
 NAME: Final = "imports.state"
 TICK: Final = 2  # seconds: a disk's clock can be that coarse
-_LAYOUT: Final = "2"
+_LAYOUT: Final = "3"
 _TAIL: Final = 64 << 10
 _MOST: Final = 200_000  # files
 
@@ -58,6 +59,7 @@ class SeenInput(msgspec.Struct):
     """An input as it was imported: its state, and what the account said about it."""
 
     stamp: FileStamp
+    whole: str = ""  # the digest of all bytes, where the times of the file were too new to tell a change
     format: str | None = None  # None for a file that is not a conversation
     records: int = 0
     turns: int = 0
@@ -82,22 +84,46 @@ class SeenInputs:
         self._key = _key(truth, options, format_name)
         self._inputs = self._load()
         self._new: dict[str, SeenInput] = {}
+        self._wholes: dict[Path, str] = {}  # digests of files, taken before one of them is read
 
     def unchanged(self, found: Iterable[Input]) -> dict[str, SeenInput]:
         """Returns those of these inputs that have not changed since they were imported, by name."""
         same = {}
         for each in found:
             seen = self._inputs.get(_place(each)) if self._inputs and each.file else None
-            if seen is not None and stamp_of(each) == seen.stamp:
+            if seen is not None and stamp_of(each) == seen.stamp and self._has_same_bytes(each, seen):
                 same[each.name] = seen
         return same
 
+    def _has_same_bytes(self, each: Input, seen: SeenInput) -> bool:
+        """Returns whether a file whose times cannot tell has its old bytes. From the next tick on, its times can."""
+        if not seen.whole:
+            return True
+        is_settled = not _is_new(seen.stamp)  # before its bytes are read
+        if self._whole(each) != seen.whole:
+            return False
+        if is_settled:
+            self._new[_place(each)] = msgspec.structs.replace(seen, whole="")
+        return True
+
+    def _whole(self, each: Input) -> str:
+        """Returns the digest of all bytes of a file, or of a zip for all files in it; "" if they cannot be read."""
+        assert each.file is not None
+        if each.file not in self._wholes:
+            self._wholes[each.file] = ""
+            with suppress(SlicebaseError):
+                self._wholes[each.file] = digest_of_pieces(file_chunks(each.file))
+        return self._wholes[each.file]
+
     def begin(self, each: Input) -> SeenInput | None:
-        """Returns an entry for an input that is read afterwards; None for one that may be changing."""
+        """Returns an entry for an input that is read afterwards; None for one that cannot be seen."""
         stamp = stamp_of(each) if each.file else None
-        if stamp is None or is_recent(stamp.modified, TICK) or is_recent(stamp.changed, TICK):
+        if stamp is None:
             return None
-        return SeenInput(stamp)
+        if not _is_new(stamp):
+            return SeenInput(stamp)
+        whole = self._whole(each)
+        return SeenInput(stamp, whole) if whole else None
 
     def keep(self, each: Input, seen: SeenInput) -> None:
         """Keeps an entry, if all of the input is stored, and it did not change while it was read."""
@@ -179,6 +205,11 @@ def stamp_of(each: Input) -> FileStamp | None:
         os.close(descriptor)
     times = status.st_mtime_ns, status.st_ctime_ns
     return FileStamp(status.st_dev, status.st_ino, status.st_size, *times, tail, each.member)
+
+
+def _is_new(stamp: FileStamp) -> bool:
+    """Returns whether a file could change now, and its times would not tell."""
+    return is_recent(stamp.modified, TICK) or is_recent(stamp.changed, TICK)
 
 
 def _place(each: Input) -> str:

@@ -95,6 +95,7 @@ class TranscriptState(Struct):
     agents: KnownAgents
     prompts: dict[str, tuple[StarterKey, str]]
     queues: dict[str, QueueState]
+    starters: dict[str, str] = {}
 
 
 class Transcript:
@@ -114,7 +115,7 @@ class Transcript:
         self.calls = state.calls if state else {}  # tool calls without a result yet, with their turns
         self.titles = Titles(self.builder, state.titles if state else None)
         self.boundaries = Boundaries(self.links, state.boundaries if state else None)
-        self.agents = AgentCalls(Agents(state.agents if state else None), state.prompts if state else None)
+        self.agents = AgentCalls(*((Agents(state.agents), state.prompts, state.starters) if state else (Agents(),)))
         self.queues = {session: MessageQueue(queue) for session, queue in (state.queues if state else {}).items()}
         if state is not None:
             self.clock.now = state.now
@@ -139,6 +140,7 @@ class Transcript:
             agents=self.agents.agents.known,
             prompts=self.agents.prompts,
             queues={session: queue.state for session, queue in self.queues.items()},
+            starters=self.agents.turns,
         )
 
     def read(self, chunks: Iterable[bytes]) -> Iterator[Batch]:
@@ -337,8 +339,9 @@ class Transcript:
 
     def _read_progress(self, record: SourceRecord) -> None:
         agent, call = agent_of(record), as_name(record.get("parentToolUseID"))
-        if agent and call in self.calls:
-            self._link(self.agents.progressed(agent, call, self.calls[call], self._base(record)))
+        turn = self.calls.get(call or "") or self.agents.turns.get(call or "")
+        if agent and call and turn:
+            self._link(self.agents.progressed(agent, call, turn, self._base(record)))
 
     def _link(self, edges: Iterable[Edge]) -> None:
         for edge in edges:

@@ -14,6 +14,7 @@ from slicebase.importers.values import KnownAgents, StarterKey
 
 SUBAGENT: Final = "#agent-"  # between the name of a session and the id of an agent that it started
 _AGENT_TOOLS: Final = frozenset({"Agent", "Task"})
+_STARTING: Final = _AGENT_TOOLS | {"Skill"}  # tools whose calls an agent's progress may name
 _OWN_NAME: Final = "session"  # the kind of the keys of an agent whose session has a name of its own
 _RELIABLE: Final = (_OWN_NAME, "agent", "run", "prompt")  # kinds of keys, most reliable first
 
@@ -131,14 +132,23 @@ class Agents:
 class AgentCalls:
     """The calls in one file that start agents. A call is known by its prompt until the agent's id is."""
 
-    def __init__(self, agents: Agents, prompts: dict[str, tuple[StarterKey, str]] | None = None) -> None:
+    def __init__(
+        self,
+        agents: Agents,
+        prompts: dict[str, tuple[StarterKey, str]] | None = None,
+        turns: dict[str, str] | None = None,
+    ) -> None:
         self.agents = agents
         self.prompts = {} if prompts is None else prompts  # of calls whose agents' ids are not known
+        self.turns = {} if turns is None else turns  # of all calls: the progress of an agent may come after its result
 
     def called(self, parts: Iterable[Part], session: str, turn: str) -> None:
         """Adds the calls of a turn."""
         for part in parts:
-            if part.type == "tool_call" and part.name in _AGENT_TOOLS and isinstance(part.arguments, dict):
+            if part.type != "tool_call" or part.name not in _STARTING:
+                continue
+            self.turns[part.call_id or turn] = turn
+            if part.name in _AGENT_TOOLS and isinstance(part.arguments, dict):
                 prompt = agent_key("prompt", session, part.arguments.get("prompt"))
                 self.prompts[part.call_id or turn] = prompt, turn
 
