@@ -404,6 +404,7 @@ def histories(draw: st.DrawFn) -> list[IndexedTurn]:
                 text=" ".join(draw(st.lists(st.sampled_from(WORDS), min_size=1, max_size=6))),
                 role=draw(st.sampled_from(("", "user", "assistant"))),
                 kinds=draw(st.sampled_from((0, 1, 2, 8, 64))),
+                rules=draw(st.booleans()),
             )
         )
     return turns
