@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from slicebase.core import refs
 from slicebase.core.refs import Ref, as_words, parse, recorded
 from slicebase.errors import SlicebaseError
 
@@ -96,3 +97,10 @@ def test_a_recorded_reference_repeats_no_slug_and_no_long_id(place: str, local: 
 @pytest.mark.parametrize("text", [text for text in EXAMPLES if not text.endswith("#top/part")])
 def test_other_references_are_recorded_as_they_are(text: str) -> None:
     assert recorded(text) == text
+
+
+def test_a_long_text_is_not_kept_in_memory_for_the_next_label() -> None:
+    """A server would keep a thousand pasted pages."""
+    known = refs._kept_as_words.cache_info().currsize
+    assert as_words("session:a " * 100) == ("session\\:a " * 100).strip()
+    assert refs._kept_as_words.cache_info().currsize == known

@@ -63,6 +63,17 @@ def test_a_manifest_that_is_unknown_purged_or_has_lost_its_text_says_so(truth: T
     assert list(truth.manifests.readable()) == []
 
 
+def test_a_manifest_that_is_not_the_one_that_was_recorded_is_not_replayed(truth: Truth) -> None:
+    """Its rendered hash could be that of another text, which a replay would call identical."""
+    name = record(truth, "why?")
+    truth.database.connection.execute("DROP TRIGGER texts_fixed")
+    truth.database.connection.execute(
+        "UPDATE texts SET bytes = ? WHERE owner = ?", (manifest_bytes(manifest("how?")), owner(name))
+    )
+    assert code_of(truth, name) == "broken-record"
+    assert [each for each, _ in truth.manifests.readable()] == [name]
+
+
 def test_texts_of_a_file_are_those_that_manifests_keep_of_it(truth: Truth) -> None:
     name = record(truth, "why?")
     (piece,) = truth.manifests.get(name).manifest.pieces

@@ -3,12 +3,13 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from slicebase import Slicebase, SlicebaseError
 from slicebase.context.ranking import Ranked
 from slicebase.graph.policy import DEFAULT
-from slicebase.graph.turn import Session
+from slicebase.graph.turn import Part, Role, Session
 from slicebase.verbs.contexts import Request, build_context, turn_candidate
 from tests.conversations import annotate, chain, name, turn
 
@@ -84,6 +85,25 @@ def test_the_copy_of_a_turn_in_a_resumed_session_is_left_out_and_listed(
     assert context.manifest.considered == 2
     if times[0] < times[1]:
         assert context.pieces[0].ref == f"turn:{name('in b')}"
+
+
+@pytest.mark.parametrize(("aside", "role"), [
+    (Part("text", text="Always paint the pump", hidden=True), "user"),
+    (Part("tool_result", text="never paint the pump", call_id="c"), "user"),
+    (Part("text", text="the user always paints the pump", summary=True), "user"),
+    (Part("text", text="I always paint the pump"), "assistant"),
+])  # fmt: skip
+def test_only_what_the_user_says_is_a_rule(memory: Slicebase, aside: Part, role: Role) -> None:
+    """A reminder of the client, a file that was read, and a summary say what always holds in other words."""
+    said = turn("said", session="a", text="Always paint the pump", time=DAY)
+    spoken = Part("text", text="Here is the pump")
+    other = turn("other", session="b", time=DAY)
+    other = msgspec.structs.replace(other, role=role, parts=(spoken, aside))
+    for each in (said, other):
+        memory.truth.turns.add(Session(each.session, "test"), [each], annotate)
+    pieces = memory.context("how do I paint the pump?", 4000, record=False).pieces
+    assert [piece.ref for piece in pieces if "rule" in piece.parts] == [f"turn:{name('said')}"]
+    assert len(pieces) > 1
 
 
 def test_a_question_that_is_asked_again_has_the_same_budget_and_policy(memory: Slicebase) -> None:

@@ -32,7 +32,7 @@ def _other_forms(text: str, humps: Collection[str]) -> Iterator[str]:
 
 @lru_cache(maxsize=20_000)
 def _foreign_forms(text: str) -> tuple[str, ...]:
-    return tuple(form for word in _foreign().findall(simplified(text)) for form in other_forms(word, 1))
+    return tuple(form for _, word in _foreign_words(simplified(text)) for form in other_forms(word, 1))
 
 
 # Numbers with a mark between groups of three digits. In a query, `1.234` and `1_234` are identifiers.
@@ -78,9 +78,9 @@ def respelled(text: str) -> Iterator[tuple[int, int, str]]:
     """Yields the places of numbers in groups, and of words that are also spelled otherwise, with their other forms."""
     for match in _number(_MARKS).finditer(text):
         yield match.start(), match.end(), joined(match[0])
-    for match in () if text.isascii() else _foreign().finditer(text):
-        for form in other_forms(match[0], 1):
-            yield match.start(), match.end(), form
+    for start, word in _foreign_words(text):
+        for form in other_forms(word, 1):
+            yield start, start + len(word), form
 
 
 def joined(number: str) -> str:
@@ -93,16 +93,35 @@ def ungrouped(text: str) -> str:
     return _number(_TYPED_MARKS).sub(lambda match: joined(match[0]), text)
 
 
-@cache
-def _foreign() -> re.Pattern[str]:
-    """Returns the pattern of words with letters that are also written as two, and of Korean words."""
-    return re.compile(rf"\w*[{''.join(_DIGRAPHS)}]\w*|[\uac00-\ud7a3]{{2,}}", re.IGNORECASE)
+def _foreign_words(text: str) -> Iterator[tuple[int, str]]:
+    """Yields the words with letters that are also written as two, and Korean words, each with its place.
+
+    Words are looked at one by one: a pattern of such a word would begin again at every letter of a long one.
+    """
+    if text.isascii() or not _has_foreign().search(text):
+        return
+    for run in re.finditer(r"\w+", text):
+        if run[0].isascii() or not (found := _has_foreign().search(run[0])):
+            continue
+        if _has_digraph().search(run[0], found.start()):
+            yield run.start(), run[0]
+        else:
+            yield from ((run.start() + each.start(), each[0]) for each in re.finditer(_KOREAN, run[0]))
+
+
+_KOREAN: Final = r"[\uac00-\ud7a3]{2,}"
+_IN_BOTH_CASES: Final = "äöüßæøåœÄÖÜẞÆØÅŒ\u212b"
 
 
 @cache
 def _has_foreign() -> re.Pattern[str]:
     """Returns the pattern of one of the letters that such words have, in both cases: a search for it is fast."""
-    return re.compile("[äöüßæøåœÄÖÜẞÆØÅŒ\u212b\uac00-\ud7a3]")
+    return re.compile(rf"[{_IN_BOTH_CASES}\uac00-\ud7a3]")
+
+
+@cache
+def _has_digraph() -> re.Pattern[str]:
+    return re.compile(f"[{_IN_BOTH_CASES}]")
 
 
 _DIGRAPHS: Final = {"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "æ": "ae", "ø": "oe", "å": "aa", "œ": "oe"}

@@ -184,12 +184,13 @@ def humps_at(text: str, heads: Iterable[str] = ("",)) -> Iterator[tuple[int, int
     A name in ASCII is left out if it has none of the letters `heads`, in lower case.
     """
     for word in _WITH_CAPITAL.finditer(text):
-        low = word[0].lower()
+        name, first = word[0], word.start()  # read once: each reading copies it, and it may be long
+        low = name.lower()
         if not any(head in low for head in heads) and low.isascii():
             continue
-        ends = [match.start() for match in _HUMP.finditer(word[0])]
-        for start, end in zip([0, *ends], [*ends, len(word[0])], strict=True) if ends else ():
-            yield word.start() + start, word.start() + end, word[0][start:end]
+        ends = [match.start() for match in _HUMP.finditer(name)]
+        for start, end in zip([0, *ends], [*ends, len(name)], strict=True) if ends else ():
+            yield first + start, first + end, name[start:end]
 
 
 def _humps_anew(run: str) -> tuple[str, ...]:

@@ -140,13 +140,21 @@ def ref_of(kind: str, text: str) -> str:
 _ALIKE = r"(?<![A-Za-z0-9])(?:(?:turn|row|sec|doc|file|session|run|claim)(?=:\S)|(?:ev|mf|sn)(?=_[0-9a-f]{8}))"
 _LINK_END = r"(?<!\\)\](?=[(\[:])"
 
+_LONGEST_KEPT = 200  # characters: a title, not a question with a pasted page
 
-@lru_cache(maxsize=1_000)  # titles and roles are the same in many labels
+
 def as_words(text: str) -> str:
     """Returns a text as words of a label: on one line, and with nothing that could be read as a reference (ruling 48).
 
     A backslash stands before the sign that would make it one, and before a bracket that would end a Markdown link. It
     changes nothing that is no reference, and nothing when it is called again.
     """
+    return _kept_as_words(text) if len(text) <= _LONGEST_KEPT else _as_words(text)
+
+
+def _as_words(text: str) -> str:
     line = " ".join(text.split())
     return re.sub(_LINK_END, r"\\]", re.sub(_ALIKE, r"\g<0>\\", line))
+
+
+_kept_as_words = lru_cache(maxsize=1_000)(_as_words)  # titles and roles are the same in many labels

@@ -104,6 +104,12 @@ def plain_text(parts: Iterable[Part]) -> str:
     return "\n\n".join(text for part in parts if (text := _plain(part)))
 
 
+def spoken_text(parts: Iterable[Part]) -> str:
+    """Returns what is said in a turn: no calls, results and thinking, no summary, and nothing that is hidden."""
+    aside = {"tool_result", *_KIND_OF_PART}
+    return plain_text(part for part in parts if part.type not in aside and not part.summary and not part.hidden)
+
+
 def readable_text(parts: Iterable[Part]) -> str:
     """Returns the text of a turn for readers: a call as name and arguments, thinking marked."""
     return "\n\n".join(text for part in parts if (text := _marked(part)))

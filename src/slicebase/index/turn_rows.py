@@ -9,7 +9,7 @@ import apsw
 
 from slicebase.context.forms import for_index
 from slicebase.context.identifiers import names_for_index
-from slicebase.context.words import label, states_rule
+from slicebase.context.words import label
 from slicebase.core.hashing import tokens
 from slicebase.index.turn_schema import CHOSEN, IndexedTurn
 
@@ -84,7 +84,7 @@ class TurnRows:
             (
                 (
                     *(number, turn.id, sessions[turn.session], turn.time, size, self._label(turn.text)),
-                    *(turn.role, turn.kinds, turn.role == "user" and states_rule(turn.text)),
+                    *(turn.role, turn.kinds, turn.rules),
                 )
                 for number, (turn, size) in enumerate(zip(fresh, sizes, strict=True), first)
             ),

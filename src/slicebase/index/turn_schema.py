@@ -18,7 +18,7 @@ CREATE TABLE session (number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, threa
 CREATE TABLE turn (
   number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, session INTEGER NOT NULL, time INTEGER NOT NULL,
   size INTEGER NOT NULL, label TEXT NOT NULL, role TEXT NOT NULL, kinds INTEGER NOT NULL,
-  rules INTEGER NOT NULL -- 1 if the user states there what always holds
+  rules INTEGER NOT NULL -- 1 if the user says in it what always holds
 );
 CREATE INDEX turn_by_session ON turn (session, time, id);
 CREATE INDEX turn_by_time ON turn (time, size); -- size: what exists as of a time is counted in the index alone
@@ -50,8 +50,8 @@ CREATE VIRTUAL TABLE naming USING fts5vocab (names, instance);
 CREATE VIRTUAL TABLE vocabulary USING fts5vocab (words, row);
 CREATE VIRTUAL TABLE occurrence USING fts5vocab (words, instance);
 """
-TURNS_LAYOUT: Final = DatabaseLayout(application=0x534C4349, version=8, schema=_SCHEMA)  # "SLCI"
-CHUNKS_LAYOUT: Final = DatabaseLayout(application=0x534C4343, version=8, schema=_SCHEMA)  # "SLCC"
+TURNS_LAYOUT: Final = DatabaseLayout(application=0x534C4349, version=9, schema=_SCHEMA)  # "SLCI"
+CHUNKS_LAYOUT: Final = DatabaseLayout(application=0x534C4343, version=9, schema=_SCHEMA)  # "SLCC"
 
 CHOSEN: Final = "(SELECT value FROM json_each(?))"
 
@@ -68,3 +68,4 @@ class IndexedTurn(NamedTuple):
     kinds: int = 0  # as bits
     calls: "Sequence[CallMade]" = ()
     answered: Sequence[str] = ()  # the ids of the calls whose results it has
+    rules: bool = False  # whether the user says in it what always holds

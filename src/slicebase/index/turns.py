@@ -104,15 +104,6 @@ class TurnIndex:
         sql = f"SELECT count(*) FROM turn WHERE time BETWEEN 0 AND {LAST_UNDATED} AND {where}"
         return int(self._connection.execute(sql, values).get)
 
-    def unfinished(self, sessions: Iterable[str], as_of: int) -> set[str]:
-        """Returns those of these sessions that go on after a time, or have turns without a date."""
-        sql = f"""
-            SELECT id FROM session WHERE id IN {CHOSEN} AND EXISTS (
-              SELECT 1 FROM turn WHERE turn.session = session.number AND NOT ({up_to(as_of)})
-            )
-        """
-        return {session for (session,) in self._connection.execute(sql, (canonical(list(sessions)).decode(),))}
-
     @property
     def mark(self) -> str:
         """How much of the truth is in the index; empty for an empty index."""

@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from slicebase.context.words import states_rule
 from slicebase.core.ids import uuid_of
 from slicebase.core.times import from_text
-from slicebase.graph.contents import answered_in, calls_in, kind_bits, kinds_of, plain_text
+from slicebase.graph.contents import answered_in, calls_in, kind_bits, kinds_of, plain_text, spoken_text
 from slicebase.graph.record import TurnRecord, read_link, read_parts, read_turn
 from slicebase.index.disposable import Disposable
 from slicebase.index.turn_schema import TURNS_LAYOUT, IndexedTurn
@@ -124,5 +125,6 @@ def _indexed(truth: "Truth", record: TurnRecord, linked: Mapping[str, list[str]]
     parts = read_parts(stored.data)
     parents = tuple(sorted({parent for parent, _ in record.parents} | set(linked.get(record.id, ()))))
     kinds = kind_bits(kinds_of(record.role, parts))
-    what = (record.role, kinds, calls_in(parts), answered_in(parts))
+    rules = record.role == "user" and states_rule(spoken_text(parts))
+    what = (record.role, kinds, calls_in(parts), answered_in(parts), rules)
     yield IndexedTurn(record.id, record.session, from_text(record.time), parents, plain_text(parts), *what)

@@ -76,7 +76,14 @@ class Manifests:
         self.record(built.manifest, to_text(now), texts_to_keep(built))
 
     def get(self, name: str) -> StoredManifest:
-        """Returns the manifest with this id."""
+        """Returns the manifest with this id. Raises `broken-record` if it is not the one that was recorded."""
+        data, time = self._data(name)
+        if manifest_id(data) != name:
+            raise SlicebaseError("broken-record", f"{name} is not as it was recorded", hint="`tt verify` says more")
+        return StoredManifest(read_manifest(data), time)
+
+    def _data(self, name: str) -> tuple[bytes, str]:
+        """Returns what is stored of a manifest, and the time at which it was recorded."""
         row = self._database.connection.execute(_KNOWN, (name,)).fetchone()
         if row is None:
             raise SlicebaseError("no-manifest", f"there is no manifest {name}", hint="`tt context` records one")
@@ -85,7 +92,7 @@ class Manifests:
             raise SlicebaseError("broken-record", f"{name} has lost its text", hint="`tt verify` says more")
         if stored.data is None:
             raise SlicebaseError("purged", f"{name} was purged {stored.purged}")
-        return StoredManifest(read_manifest(stored.data), row[0])
+        return stored.data, row[0]
 
     def knows(self, name: str) -> bool:
         """Returns whether there is a manifest with this id."""
@@ -112,10 +119,14 @@ class Manifests:
         return [str(name) for (name,) in rows]
 
     def readable(self) -> Iterator[tuple[str, StoredManifest]]:
-        """Yields the manifests that can be read, each with its id: not those that were purged or are broken."""
+        """Yields the manifests that can be read, each with its id: not those that were purged.
+
+        One that is not as it was recorded is among them: a purge looks for the texts that it keeps.
+        """
         for name in self.names():
             with suppress(SlicebaseError):
-                yield name, self.get(name)
+                data, time = self._data(name)
+                yield name, StoredManifest(read_manifest(data), time)
 
     def text_of(self, name: str) -> str:
         """Returns the digest of the text of a manifest."""

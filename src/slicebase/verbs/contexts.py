@@ -127,7 +127,7 @@ def build_context(
     if turns:
         passing = ask_turns(index, truth, lambda: index.passing([each.turn for each in merged], turns))
         merged = [each for each in merged if each.turn in passing]
-    read_turn = _Turns(truth, index, query, request.last, merged).candidate
+    read_turn = _Turns(truth, query, request.last, merged).candidate
     candidates: list[Candidate | Unread] = [
         Unread(f"turn:{each.turn}", each.score, partial(read_turn, each)) for each in merged
     ]
@@ -219,9 +219,8 @@ _READ_AT_ONCE: Final = 32  # turns: about as many fit into a context of 2,000 to
 class _Turns:
     """Reads the texts of turns when they are asked for: their records together with those that are asked for next."""
 
-    def __init__(self, truth: Truth, index: TurnIndex, query: Query, last: int | None, found: Sequence[Ranked]) -> None:
+    def __init__(self, truth: Truth, query: Query, last: int | None, found: Sequence[Ranked]) -> None:
         self._truth = truth
-        self._index = index
         self._last = last
         self._excluded = unwanted(query)
         self._sessions: dict[str, Session] = {}
@@ -247,11 +246,9 @@ class _Turns:
         return self._records[turn] if turn in self._records else self._truth.turns.get(turn).record
 
     def _session(self, name: str) -> Session:
-        """Returns a session; without its title if it went on later, since the title may tell of that."""
-        session, last = self._truth.turns.session(name), self._last
-        if last is None or not ask_turns(self._index, self._truth, lambda: self._index.unfinished([name], last)):
-            return session
-        return replace(session, title=None)
+        """Returns a session; as of a time without its title, which has no date, and may tell what came later."""
+        session = self._truth.turns.session(name)
+        return session if self._last is None else replace(session, title=None)
 
 
 def turn_candidate(record: TurnRecord, session: Session, text: str, found: Ranked) -> Candidate:
