@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from slicebase.agents.clients import CLIENTS, HookEvent
 from slicebase.agents.hook_calls import HookCall
@@ -572,6 +573,18 @@ def test_what_was_prepared_is_what_is_found_anew(agent: Agent) -> None:
     )
     assert [piece.ref for piece in plain.pieces] == [piece.ref for piece in quick.pieces]
     assert plain.text.split("\n", 3)[3:] == quick.text.split("\n", 3)[3:]
+
+
+def test_prepared_losses_of_other_turns_are_looked_for_again(memory: Slicebase) -> None:
+    agent = Agent(memory)
+    compacted(agent)
+    prepare_losses(memory, SESSION)
+    notes = PreparedNotes(memory.workspace.cache)
+    kept = notes.get(SESSION)
+    assert kept is not None
+    items = [each._replace(item=replace(each.item, turn="another")) for each in kept.items]
+    notes.put(SESSION, replace(kept, items=items))
+    assert "Never drop tables on staging." in agent.call(HookEvent.PROMPT, prompt="drop the tables on staging")
 
 
 def test_a_purge_takes_what_was_prepared(memory: Slicebase) -> None:
