@@ -20,7 +20,6 @@ from slicebase.agents.hook_calls import HookCall
 from slicebase.errors import SlicebaseError
 from slicebase.history.notes import Compacted, CompactedNotes, SessionContext
 from slicebase.verbs.hook_imports import (
-    LINES,
     LONGEST_WORK,
     PAUSE,
     HookWork,
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
     from slicebase.verbs.newest import ShownFiles
 
 _TRIES: Final = 2  # processes that are started for one narrative
+_LINES: Final = ".jsonl"  # transcripts that grow by lines
 
 
 def respond(
@@ -195,7 +195,7 @@ def _untold_compaction(work: HookWork) -> Compacted | None:
     before = summaries_of(work) if known.summaries is None else known.summaries
     may_be, place = False, known.looked
     if path.exists():  # not before the first answer
-        may_be, place = has_marks(path, known.looked, client.compaction_marks if path.suffix == LINES else ())
+        may_be, place = has_marks(path, known.looked, client.compaction_marks if path.suffix == _LINES else ())
     if may_be and is_long(work):
         _note_look(work, summaries=before, looked=place)
         return Compacted(before=before)

@@ -15,7 +15,6 @@ from slicebase.verbs.parts import Parts
 
 Say = Callable[[str], object]  # tells the user something that is no error
 
-LINES: Final = ".jsonl"  # transcripts that grow by lines
 _MARGIN: Final = 3.0  # seconds of a hook's time that are not spent with waiting
 _LONG: Final = 4 << 20  # bytes of a transcript that are read in about a second
 _BUSY: Final = 3000  # milliseconds that a hook waits for another process that writes

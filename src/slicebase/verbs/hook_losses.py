@@ -11,7 +11,7 @@ from typing import Final
 
 from slicebase.agents.hook_calls import HookCall
 from slicebase.history.notes import Compacted, CompactedNotes
-from slicebase.verbs.hook_imports import LINES, LONGEST_WORK, PAUSE, HookWork, read_transcript
+from slicebase.verbs.hook_imports import LONGEST_WORK, PAUSE, HookWork, read_transcript
 from slicebase.verbs.parts import Parts
 
 _SHORT: Final = 256 << 10  # bytes of a session whose losses a hook finds by itself
@@ -56,7 +56,9 @@ def _has_summary(parts: Parts, session: str, before: int, call: HookCall | None)
 
 def _size(call: HookCall | None) -> int:
     """Returns the bytes of a transcript that grows by lines; 0 for others, and for one that is gone."""
-    if call is None or call.transcript is None or call.transcript.suffix != LINES:
+    from slicebase.history.reread import GROWING_LINES
+
+    if call is None or call.transcript is None or call.transcript.suffix != GROWING_LINES:
         return 0
     with suppress(OSError):
         return os.stat(call.transcript).st_size
