@@ -19,3 +19,8 @@ from slicebase.agents.hook_calls import hook_call
 def test_a_prompt_is_what_the_user_wrote(given: object, prompt: str | None) -> None:
     """Gemini CLI puts what the hook of the session's start has added before it."""
     assert hook_call("BeforeAgent", {"session_id": "s", "prompt": given}, "gemini").prompt == prompt
+
+
+@pytest.mark.parametrize("path", ["", "/tmp/a\0b", 7, None])
+def test_a_path_that_no_file_can_have_names_no_transcript(path: object) -> None:
+    assert hook_call("SessionEnd", {"session_id": "s", "transcript_path": path}).transcript is None

@@ -344,6 +344,28 @@ def test_what_is_written_to_a_run_and_its_signature_are_stored_together(
         assert [entry.id for entry in base.runs.list_runs()] == ["r"]
 
 
+@pytest.mark.parametrize(
+    "event",
+    [
+        {"type": "QUESTION", "payload": {"text": "Why?"}},
+        {"type": "QUESTION", "payload": {"question": " "}},
+        {"type": "FAILURE", "payload": {"why": "No network."}},
+        {"type": "CLAIM", "payload": {"claim_id": 5, "statement": "It works."}},
+        {"type": "CONFLICT", "payload": {"status": "open"}},
+        {"type": "SOURCE", "payload": {"source_ids": "session:s"}},
+    ],
+)
+def test_an_event_that_would_end_the_run_at_its_next_compaction_is_refused_at_once(
+    one_agent: Agent, event: dict[str, Any]
+) -> None:
+    one_agent.result("run", action="start", run="r", objective="Fix it.", done="Tests pass.")
+    assert one_agent.refusal("run", action="log", run="r", events=[{"type": "NOTE"}, event]) == "bad-event"
+    failure = {"failure_id": "f1", "category": "network", "where": "pip", "why": "No network.", "cost": {"tokens": 3}}
+    events = [{"type": "FAILURE", "payload": each} for each in (failure, {"failure_id": "f1", "status": "resolved"})]
+    assert one_agent.result("run", action="log", run="r", events=events)["last"] == 4
+    assert one_agent.result("run", action="compact", run="r")["snapshots"]
+
+
 def test_a_run_is_stopped_forked_and_narrated(one_agent: Agent) -> None:
     one_agent.result("run", action="start", run="r", objective="Fix it.", done="Tests pass.")
     one_agent.result("run", action="log", run="r", events=[{"type": "QUESTION", "payload": {"question": "Why?"}}])

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from slicebase.agents.clients import CLIENTS, HookEvent
 from slicebase.agents.hook_calls import HookCall
@@ -19,7 +20,8 @@ from slicebase.core.hashing import tokens
 from slicebase.errors import SlicebaseError
 from slicebase.history import notes as history_notes
 from slicebase.history.notes import Compacted, ContextNotes, SessionContext
-from slicebase.verbs import hook_events, hook_imports, hook_losses, lost, record
+from slicebase.history.paths import summaries
+from slicebase.verbs import hook_events, hook_imports, hook_losses, lost, record, session_runs
 from slicebase.verbs.hook_events import narrate_compacted, respond
 from slicebase.verbs.lost import lost_context
 from slicebase.verbs.lost_prepared import PreparedNotes, is_prepared, outdated_losses, prepare_losses
@@ -105,6 +107,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
 
     monkeypatch.setattr(processes, "start_alone", start)
     monkeypatch.setattr(hook_imports, "_MARGIN", 9.9)  # seconds: nothing is waited for
+    monkeypatch.setattr(hook_losses, "_PATIENCE", 0)
     return commands
 
 
@@ -434,6 +437,7 @@ def test_what_a_compaction_lost_is_ready_when_the_prompt_comes(
     agent.talk()
     agent.call(HookEvent.BEFORE_COMPACTION)
     # The process that was started before the compaction waits for its summary.
+    monkeypatch.setattr(hook_losses, "_PATIENCE", 60)
     monkeypatch.setattr(time, "sleep", lambda _: agent.say("The user works on a parser.", summary=True))
     assert run([*started[-1]]) == 0
     monkeypatch.setattr(lost, "judge", None)  # nothing looks again
@@ -454,6 +458,95 @@ def test_what_a_compaction_lost_comes_with_the_prompt_after_it_is_found(
         assert run([*command]) == 0
     shown = [agent.call(HookEvent.PROMPT, prompt="drop the tables on staging") for _ in range(2)]
     assert [text.count("was compacted, for:") for text in shown] == [1, 0]
+
+
+@pytest.mark.usefixtures("large")
+def test_a_narrative_that_is_written_while_a_prompt_waits_comes_with_that_prompt(
+    memory: Slicebase, started: list[tuple[str, ...]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent = Agent(memory)
+    agent.talk()
+    agent.call(HookEvent.BEFORE_COMPACTION)
+    agent.say("The user works on a parser.", summary=True)
+    monkeypatch.setattr(hook_imports, "_MARGIN", 0)
+    monkeypatch.setattr(hook_losses, "_PATIENCE", 60)
+    monkeypatch.setattr(time, "sleep", lambda _: run([*started[0]]))
+    shown = agent.call(HookEvent.PROMPT, prompt="drop the tables on staging")
+    assert shown.count("was compacted, for:") == shown.count("## Next actions") == 1
+    assert len(started) == 1
+    assert memory.compacted_notes.get(SESSION) is None
+
+
+@pytest.mark.usefixtures("large")
+def test_the_summary_is_waited_for_though_the_hook_after_the_compaction_comes_before_it(
+    memory: Slicebase, started: list[tuple[str, ...]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent = Agent(memory)
+    agent.talk()
+    agent.call(HookEvent.BEFORE_COMPACTION)
+    monkeypatch.setattr(hook_losses, "_PATIENCE", 60)
+
+    def narrated(*given: Any) -> Any:
+        agent.call(HookEvent.AFTER_COMPACTION)  # while the narrative is written
+        return narrate_session(*given)
+
+    narrate_session = session_runs.narrate_session
+    monkeypatch.setattr(session_runs, "narrate_session", narrated)
+    monkeypatch.setattr(time, "sleep", lambda _: agent.say("The user works on a parser.", summary=True))
+    assert run([*started[0]]) == 0
+    assert is_prepared(memory, SESSION, summaries(memory.truth, SESSION)[-1])
+
+
+@pytest.mark.usefixtures("large")
+def test_a_summary_in_a_file_whose_size_does_not_change_is_seen_when_another_process_imports_it(
+    memory: Slicebase, started: list[tuple[str, ...]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent = Agent(memory)
+    agent.talk()
+    agent.call(HookEvent.BEFORE_COMPACTION)
+    monkeypatch.setattr(hook_losses, "_PATIENCE", 60)
+    monkeypatch.setattr(hook_losses, "_size", lambda call: 0)  # as for the database of opencode, which has a log
+
+    def imported(_: float) -> None:
+        agent.say("The user works on a parser.", summary=True)
+        memory.follow(agent.path)
+
+    monkeypatch.setattr(time, "sleep", imported)
+    assert run([*started[0]]) == 0
+    assert is_prepared(memory, SESSION, summaries(memory.truth, SESSION)[-1])
+
+
+def test_no_process_waits_for_a_summary_when_the_session_has_ended(
+    memory: Slicebase, started: list[tuple[str, ...]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent = Agent(memory)
+    agent.talk()
+    agent.call(HookEvent.BEFORE_COMPACTION)
+    monkeypatch.setattr(hook_losses, "_PATIENCE", 60)
+    looks: list[float] = []
+
+    def end(seconds: float) -> None:
+        looks.append(seconds)
+        agent.call(HookEvent.END)
+
+    monkeypatch.setattr(time, "sleep", end)
+    assert run([*started[0]]) == 0
+    assert len(looks) == 1
+
+
+def test_a_process_for_an_earlier_compaction_leaves_the_note_of_the_next_one(
+    memory: Slicebase, started: list[tuple[str, ...]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent = Agent(memory)
+    agent.talk()
+    agent.call(HookEvent.BEFORE_COMPACTION)
+    agent.call(HookEvent.BEFORE_COMPACTION)
+    note = memory.compacted_notes.get(SESSION)
+    assert note is not None
+    note.worker = os.getppid()
+    memory.compacted_notes.put(SESSION, note)
+    assert run([*started[0]]) == 0
+    assert memory.compacted_notes.get(SESSION) == note
 
 
 @pytest.mark.usefixtures("large")
@@ -480,6 +573,18 @@ def test_what_was_prepared_is_what_is_found_anew(agent: Agent) -> None:
     )
     assert [piece.ref for piece in plain.pieces] == [piece.ref for piece in quick.pieces]
     assert plain.text.split("\n", 3)[3:] == quick.text.split("\n", 3)[3:]
+
+
+def test_prepared_losses_of_other_turns_are_looked_for_again(memory: Slicebase) -> None:
+    agent = Agent(memory)
+    compacted(agent)
+    prepare_losses(memory, SESSION)
+    notes = PreparedNotes(memory.workspace.cache)
+    kept = notes.get(SESSION)
+    assert kept is not None
+    items = [each._replace(item=replace(each.item, turn="another")) for each in kept.items]
+    notes.put(SESSION, replace(kept, items=items))
+    assert "Never drop tables on staging." in agent.call(HookEvent.PROMPT, prompt="drop the tables on staging")
 
 
 def test_a_purge_takes_what_was_prepared(memory: Slicebase) -> None:

@@ -33,6 +33,7 @@ class Compacted(msgspec.Struct):
     finding: float = 0  # when that was started
     finds: int = 0  # processes that were started for that
     before: int | None = None  # the summaries before, until it is known that another one came
+    ended: bool = False  # the session, or an answer, ended since: no summary is waited for
 
 
 class SessionContext(msgspec.Struct):
@@ -97,6 +98,13 @@ class CompactedNotes(SessionNotes[Compacted]):
 
     def __init__(self, cache: Path) -> None:
         super().__init__(cache, _COMPACTED, Compacted)
+
+    def keep(self, session: str, note: Compacted) -> None:
+        """Writes a note again. A narrative that was written since the note was read stays in it."""
+        now = self.get(session)
+        if now is not None and now.narrative is not None and note.narrative is None:
+            note.narrative, note.worker = now.narrative, now.worker
+        self.put(session, note)
 
 
 class ContextNotes(SessionNotes[SessionContext]):

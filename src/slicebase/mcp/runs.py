@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple
 
-from msgspec import Meta, field
+from msgspec import Meta, ValidationError, convert, field
 from msgspec.structs import asdict
 
 from slicebase.core.parsers import read_json
@@ -23,9 +23,10 @@ from slicebase.mcp.quotes import (
     quoted,
 )
 from slicebase.mcp.refusals import with_tools
-from slicebase.runs.event import EventDraft
+from slicebase.runs.event import TYPES, EventDraft
 from slicebase.runs.gate import DEFAULT_THRESHOLDS, is_due
 from slicebase.runs.records import DoneDefinition, StopReason
+from slicebase.runs.state import ITEMS
 
 if TYPE_CHECKING:
     from slicebase.runs.status import RunEntry, RunStatus, RunTally
@@ -160,9 +161,28 @@ def _done(text: str) -> DoneDefinition:
 
 
 def _log(call: ToolCall, given: RunArguments) -> ToolOutput:
-    drafts = [EventDraft(type=each.type, step=each.step, payload=each.payload) for each in given.events]
+    drafts = [_draft(number, each) for number, each in enumerate(given.events, 1)]
     with _signed(call):
         return _logged(call.base.runs.log(_name(given), drafts))
+
+
+def _draft(number: int, given: EventGiven) -> EventDraft:
+    """Returns an event to log. The gate would refuse one with a wrong payload later, and end the run for that."""
+    kind, item = TYPES.get(given.type), ITEMS.get(given.type)
+    is_change = item is not None and item.id in given.payload and given.payload.keys() <= {item.id, "status"}
+    if kind is not None and kind.agent and kind.payload is not None and not is_change:
+        fields = kind.payload.__struct_fields__
+        known = {name: value for name, value in given.payload.items() if name in fields}  # others say nothing
+        try:
+            convert(known, kind.payload)
+            blank = next((name for name, value in known.items() if isinstance(value, str) and not value.strip()), None)
+            problem = f"`{blank}` is empty" if blank else None
+        except ValidationError as error:
+            problem = str(error)
+        if problem:
+            message = f"event {number} is no {given.type}: {problem}"
+            raise SlicebaseError("bad-event", message, hint=f"its payload can have {', '.join(fields)}")
+    return EventDraft(type=given.type, step=given.step, payload=given.payload)
 
 
 def _claim(call: ToolCall, given: RunArguments) -> ToolOutput:

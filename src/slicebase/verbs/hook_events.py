@@ -7,6 +7,7 @@ which they are ready, however long the work in the background takes.
 A hook runs at every prompt, so this module imports what an event needs when it comes.
 """
 
+import os
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -60,7 +61,8 @@ def narrate_compacted(parts: Parts, session: str, unread: HookCall | None = None
     from slicebase.verbs.runs import Runs
     from slicebase.verbs.session_runs import narrate_session
 
-    narrative = None
+    notes, narrative = CompactedNotes(parts.workspace.cache), None
+    begun = notes.get(session)  # the hook of the session's start says later that nothing is to be waited for
     try:
         if unread is not None:
             read_transcript(parts, unread)
@@ -68,12 +70,12 @@ def narrate_compacted(parts: Parts, session: str, unread: HookCall | None = None
         leaf = parts.truth.turns.session(session).facts.get("shown_last")
         narrative = narrate_session(Runs(parts), session, leaf).file_id
     finally:
-        notes = CompactedNotes(parts.workspace.cache)
         note = notes.get(session)
-        if note is not None:  # the next prompt may have dropped it already
+        # The next prompt may have dropped it already, or another compaction has begun, whose narrative says more.
+        if note is not None and note.worker in (None, os.getpid()):
             note.narrative, note.worker = narrative, None
             notes.put(session, note)
-    find_losses(parts, session, unread)
+    find_losses(parts, session, unread, begun.before if begun is not None else None)
 
 
 # Events
@@ -161,6 +163,10 @@ def _session_end(work: HookWork) -> None:
         start_reader(work)
     else:
         import_transcript(work)
+    note = work.notes.get(work.call.session)
+    if note is not None and not note.ended:
+        note.ended = True
+        _keep(work, note)
 
 
 _RESPONSES: Final[Mapping[HookEvent, Callable[[HookWork], str | None]]] = {
@@ -223,9 +229,7 @@ def _begin_narrative(work: HookWork, note: Compacted) -> Compacted:
     command = ("hook", "narrate", "--client", work.call.client, *reads, "--", work.call.session)
     note.worker, note.begun = start_alone("--root", str(root), *command, folder=root), time.time()
     note.finder, note.finding, note.finds = note.worker, note.begun, note.finds + 1
-    written = work.notes.get(work.call.session)
-    if written is None or written.narrative is None:  # it may be written already
-        work.notes.put(work.call.session, note)
+    work.notes.keep(work.call.session, note)  # it may be written already
     return note
 
 
@@ -284,7 +288,7 @@ def _keep(work: HookWork, note: Compacted) -> None:
         if note.reported and note.lost and note.files:
             work.notes.drop(work.call.session)
         else:
-            work.notes.put(work.call.session, note)
+            work.notes.keep(work.call.session, note)
 
 
 # Texts

@@ -6,6 +6,7 @@ started before the compaction waits for the summary, and a prompt waits for the 
 
 import os
 import time
+from contextlib import suppress
 from typing import Final
 
 from slicebase.agents.hook_calls import HookCall
@@ -19,31 +20,49 @@ _PATIENCE: Final = 180.0  # seconds in which a client writes the summary
 _LOOK: Final = 0.25  # seconds between two looks at the transcript
 
 
-def find_losses(parts: Parts, session: str, call: HookCall | None = None) -> None:
-    """Finds what a compaction lost, and keeps it; waits for the summary of a compaction that has only begun."""
+def find_losses(parts: Parts, session: str, call: HookCall | None = None, before: int | None = None) -> None:
+    """Finds what a compaction lost, and keeps it.
+
+    With the number of summaries `before` a compaction that has only begun, it waits for the next one.
+    """
     from slicebase.verbs.lost_prepared import prepare_losses
 
-    note = CompactedNotes(parts.workspace.cache).get(session)
-    if note is None or note.before is None or _has_summary(parts, session, note.before, call):
+    if before is None or _has_summary(parts, session, before, call):
         prepare_losses(parts, session)
 
 
 def _has_summary(parts: Parts, session: str, before: int, call: HookCall | None) -> bool:
-    """Follows the transcript until it has more summaries than before. Nobody waits if a prompt has reported already."""
+    """Waits until a session has more summaries than before. Nobody waits if a prompt has reported, or it has ended.
+
+    A transcript that grows by lines is followed. Of others the size does not tell that they have changed, and all of a
+    session is read each time: what a prompt or the end of an answer imports is enough.
+    """
     from slicebase.history.paths import summaries
 
-    notes, until, seen = CompactedNotes(parts.workspace.cache), time.monotonic() + _PATIENCE, -1
+    notes, until, seen = CompactedNotes(parts.workspace.cache), time.monotonic() + _PATIENCE, None
     while (note := notes.get(session)) is not None and not note.lost and time.monotonic() < until:
-        size = os.stat(call.transcript).st_size if call is not None and call.transcript is not None else 0
-        if call is not None and size != seen:
-            read_transcript(parts, call)
-        if size != seen and len(summaries(parts.truth, session)) > before:
-            return True
-        if call is None:
+        now = _size(call), parts.truth.database.state
+        if now != seen:
+            if call is not None and (seen is None or now[0] != seen[0]):
+                read_transcript(parts, call)
+            if len(summaries(parts.truth, session)) > before:
+                return True
+        if note.ended or call is None:
             break
-        seen = size
+        seen = now
         time.sleep(_LOOK)
     return False
+
+
+def _size(call: HookCall | None) -> int:
+    """Returns the bytes of a transcript that grows by lines; 0 for others, and for one that is gone."""
+    from slicebase.history.reread import GROWING_LINES
+
+    if call is None or call.transcript is None or call.transcript.suffix != GROWING_LINES:
+        return 0
+    with suppress(OSError):
+        return os.stat(call.transcript).st_size
+    return 0
 
 
 def are_found(work: HookWork, note: Compacted) -> bool:
@@ -71,7 +90,7 @@ def are_found(work: HookWork, note: Compacted) -> bool:
             command = ("hook", "find", "--client", work.call.client, "--", session)
             note.finder = start_alone("--root", str(parts.root), *command, folder=parts.root)
             note.finding, note.finds = time.time(), note.finds + 1
-            work.notes.put(session, note)
+            work.notes.keep(session, note)
         if time.monotonic() >= work.deadline:
             return False
         time.sleep(PAUSE)

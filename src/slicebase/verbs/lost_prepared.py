@@ -41,8 +41,10 @@ class PreparedLosses(msgspec.Struct, frozen=True):
     looked_at: list[LostPassage]
 
     def is_of(self, removed: Sequence[CompactedTurns], acts: int) -> bool:
-        """Returns whether these are the losses of some compactions, by the rules of today."""
-        return (self.rules, self.acts, self.turns) == (_RULES, acts, _digest(removed))
+        """Returns whether these are the losses of some compactions, by the rules of today, and of their turns only."""
+        known = {turn.id for each in removed for turn in each.before}
+        named = {each.item.turn for each in self.items} | {each.turn for each in self.looked_at}
+        return (self.rules, self.acts, self.turns) == (_RULES, acts, _digest(removed)) and named <= known
 
 
 class PreparedNotes(SessionNotes[PreparedLosses]):
