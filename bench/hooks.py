@@ -1,4 +1,4 @@
-"""The hooks, each in its own process: those of every client beside an empty process, and on a transcript of 10 MB.
+"""The hooks, each in its own process: those of every client beside an empty process, and on transcripts of 10 MB.
 
 It shows the elapsed time and the processor time, which does not change on a busy machine.
 """
@@ -11,11 +11,14 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from time import perf_counter
-from typing import Any
+from time import perf_counter, process_time
+from typing import TYPE_CHECKING, Any
 
 from slicebase.agents.clients import CLIENTS, HookEvent
 from slicebase.base import Slicebase
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 SIZE = 10_000_000
 SESSION = "11111111-1111-4111-8111-111111111111"
@@ -44,6 +47,27 @@ def records(first: int) -> "list[bytes]":
             "message": {"role": role, "content": content},
         }
         lines.append(json.dumps(record).encode() + b"\n")
+    return lines
+
+
+def rollout_records(first: int) -> "list[bytes]":
+    """Returns the same in the form of Codex, with the events that show a prompt."""
+    lines = [] if first else [json.dumps(codex_lines()[0]).encode() + b"\n"]
+    for number in range(first, first + GROWTH):
+        text = " ".join(WORDS[(number * 7 + place) % len(WORDS)] + str(place % 50) for place in range(160))
+        payload: dict[str, Any] = {"type": "function_call_output", "call_id": f"c{number - 1}", "output": text}
+        if number % GROWTH == 0:
+            content = [{"type": "input_text", "text": f"prompt {number}: {text}"}]
+            payload = {"type": "message", "role": "user", "content": content}
+        elif number % 2:
+            command = json.dumps({"command": f"pytest {number}"})
+            payload = {"type": "function_call", "call_id": f"c{number}", "name": "shell", "arguments": command}
+        time = f"2026-01-01T{number // 3600 % 24:02}:{number // 60 % 60:02}:{number % 60:02}Z"
+        record = {"timestamp": time, "type": "response_item", "payload": payload}
+        lines.append(json.dumps(record).encode() + b"\n")
+        if number % GROWTH == 0:
+            shown = {"type": "user_message", "message": f"prompt {number}: {text}"}
+            lines.append(json.dumps({"timestamp": time, "type": "event_msg", "payload": shown}).encode() + b"\n")
     return lines
 
 
@@ -139,24 +163,31 @@ def run_clients() -> None:
 
 def run() -> None:
     run_clients()
+    run_long("claude-code", records)
+    run_long("codex", rollout_records)
+
+
+def run_long(client: str, lines_from: "Callable[[int], list[bytes]]") -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        Slicebase.init(folder).close()
         transcript = folder / "a transcript.jsonl"
         count, size = 0, 0
         with transcript.open("wb") as stream:
             while size < SIZE:
-                size += sum(map(stream.write, records(count)))
+                size += sum(map(stream.write, lines_from(count)))
                 count += GROWTH
-        print(f"hooks on a transcript of {size / 1e6:.1f} MB, {count} records")
-        show("SessionEnd, read for the first time", [call("SessionEnd", folder, transcript)])
+        print(f"hooks on a transcript of {client} of {size / 1e6:.1f} MB, {count} records")
+        with Slicebase.init(folder) as base:
+            start = process_time()
+            base.follow(transcript)
+            print(f"  read for the first time: {process_time() - start:.1f} s of the processor")
         for event in ("SessionEnd", "UserPromptSubmit", "SessionStart", "PreCompact"):
             times = []
             for _ in range(TIMES):
                 with transcript.open("ab") as stream:
-                    stream.writelines(records(count))
+                    stream.writelines(lines_from(count))
                 count += GROWTH
-                times.append(call(event, folder, transcript))
+                times.append(call(event, folder, transcript, client))
                 if event == "PreCompact":
                     break  # else its background work would be measured with the next call
             show(f"{event}, {GROWTH} new records", times)

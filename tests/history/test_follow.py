@@ -13,15 +13,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slicebase.errors import SlicebaseError
+from slicebase.graph.turn import Session
 from slicebase.history import follow as following
 from slicebase.history import live_files
 from slicebase.history.annotate import Annotator
-from slicebase.history.follow import follow
+from slicebase.history.follow import follow, purged_states
 from slicebase.history.imports import import_inputs
 from slicebase.history.inputs import inputs
 from slicebase.history.live_files import has_marks
-from slicebase.importers import json_stream
+from slicebase.importers import codex_events, json_stream
 from slicebase.importers.values import Options
+from slicebase.truth.facts import PURGED_FACT
 from slicebase.truth.truth import Truth
 from slicebase.workspace.doors import Redaction
 from slicebase.workspace.workspace import TRANSCRIPTS
@@ -29,6 +31,7 @@ from tests.codes import code_of
 from tests.paths import SHARED
 
 REAL = sorted((SHARED / "data" / "claude-code").rglob("*.jsonl"))
+ROLLOUTS = sorted((SHARED / "data" / "codex").rglob("*.jsonl"))
 
 
 def redaction() -> Redaction:
@@ -151,38 +154,152 @@ def test_any_split_into_appended_pieces_gives_the_same_store(data: bytes, more: 
         assert in_pieces(data, cuts, "t.jsonl") == at_once(whole)
 
 
-def _codex(number: int, kind: str) -> dict[str, Any]:
-    """Returns a record of a rollout; an event repeats the text of an item before or after it, or stands alone."""
-    text = f"text {number // 2}"
+def _rollout_kinds(number: int) -> dict[str, tuple[str, dict[str, Any]]]:
+    """Returns the records of a rollout by kind; an event repeats the text of an item near it, or stands alone."""
+    text, call = f"text {number // 2}", f"c{number % 2}"
     message = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]}
-    payloads = {
+    told = {"type": "agent_message", "message": f"only here {number // 3}"}
+    completed = {"type": "AgentMessage", "content": told["message"]}
+    return {
         "item": ("response_item", message),
         "shown": ("event_msg", {"type": "user_message", "message": text}),
-        "alone": ("event_msg", {"type": "agent_message", "message": f"only here {number}"}),
-        "call": ("response_item", {"type": "function_call", "call_id": f"c{number % 2}", "name": "f"}),
-        "output": ("response_item", {"type": "function_call_output", "call_id": f"c{number % 2}", "output": "Error"}),
+        "alone": ("event_msg", told),
+        "completed": ("event_msg", {"type": "item_completed", "item": completed}),
+        "goal": ("event_msg", {"type": "thread_goal_updated", "goal": {"objective": f"goal {number % 2}"}}),
+        "search": ("event_msg", {"type": "web_search_end", "call_id": call, "results": [{"title": text}]}),
+        "named": ("response_item", {**message, "id": f"msg_{number % 4}"}),
+        "uuid": ("response_item", {**message, "id": uuid(number)}),
+        "thought": ("response_item", {"type": "reasoning", "summary": [{"type": "summary_text", "text": text}]}),
+        "call": ("response_item", {"type": "function_call", "call_id": call, "name": "f", "arguments": "{}"}),
+        "output": ("response_item", {"type": "function_call_output", "call_id": call, "output": "Error"}),
+        "snapshot": ("response_item", {"type": "ghost_snapshot"}),
         "compacted": ("compacted", {"message": f"summary {number}", "replacement_history": [message]}),
+        "replaced": ("compacted", {"message": "", "replacement_history": [message, {**message, "role": "assistant"}]}),
+        "summary": ("compacted", {"message": f"summary {number}"}),
+        "context": ("turn_context", {"model": f"m{number}", "user_instructions": f"instructions {number % 3}"}),
+        "world": ("world_state", {"text": f"instructions {number % 3}"}),
+        "fork": ("session_meta", {"id": f"s{number}", "instructions": f"instructions {number % 3}"}),
+        "title": ("event_msg", {"type": "thread_name_updated", "thread_name": f"title {number}"}),
+        "agent": ("event_msg", {"type": "collab_agent_spawn_end", "call_id": call, "new_thread_id": f"a{number % 2}"}),
+        "silent": ("event_msg", {"type": "token_count"}),
+        "unknown": ("event_msg", {"type": "unheard_of", "text": "who knows what this is"}),
     }  # fmt: skip
-    name, payload = payloads[kind]
+
+
+def _codex(number: int, kind: str) -> dict[str, Any]:
+    name, payload = _rollout_kinds(number)[kind]
     return {"timestamp": f"2026-01-01T00:00:{number:02}Z", "type": name, "payload": payload}
 
 
-@st.composite
-def rollouts(draw: st.DrawFn) -> list[dict[str, Any]]:
-    kinds = draw(st.lists(st.sampled_from(["item", "shown", "alone", "call", "output", "compacted"]), max_size=12))
-    meta = {"id": "s1", "timestamp": "2026-01-01T00:00:00Z"}
-    head = {"timestamp": "2026-01-01T00:00:00Z", "type": "session_meta", "payload": meta}
-    records = [(number, each) for number, kind in enumerate(kinds) for each in _PAIRS.get(kind, (kind,))]
-    return [head, *(_codex(number, each) for number, each in records)]
+def _codex_line(number: int, kind: str) -> bytes:
+    """Returns a line of a rollout: a record, one in another form, or one that is damaged."""
+    record = _codex(number, kind) if kind in _rollout_kinds(0) else _codex(number, "item")
+    if kind == "timeless":
+        del record["timestamp"]
+    elif kind == "bare":
+        record = record["payload"]
+    elif kind == "loose":
+        record = {"role": "user", "message": f"text {number // 2}"}
+    line = json.dumps(record).encode() + b"\n"
+    return {"broken": line[:30] + b"\n", "glued": line[:-1] + line, "comment": b"# no\n\n"}.get(kind, line)
 
 
-_PAIRS = {"shown": ("shown", "item")}  # what the client shows before it writes it down
+_CODEX_LINES = [*_rollout_kinds(0), "timeless", "bare", "loose", "broken", "glued", "comment", "copy"]
+_HEAD = {
+    "timestamp": "2026-01-01T00:00:00Z",
+    "type": "session_meta",
+    "payload": {"id": "s1", "parent_thread_id": "s0", "instructions": "instructions 0"},
+}
+
+
+@given(st.lists(st.sampled_from(_CODEX_LINES), max_size=16), st.data())
+@settings(max_examples=40)
+def test_any_split_of_a_rollout_gives_the_same_store(kinds: list[str], more: st.DataObject) -> None:
+    lines = [json.dumps(_HEAD).encode() + b"\n"]
+    for number, kind in enumerate(kinds):
+        lines.append(lines[-1] if kind == "copy" else _codex_line(number, kind))
+    data = b"".join(lines)
+    cuts = sorted(more.draw(st.lists(st.integers(0, len(data)), max_size=4)))
+    with pytest.MonkeyPatch.context() as patch, TemporaryDirectory() as folder:
+        patch.setattr(codex_events, "_REACH", more.draw(st.sampled_from([1, 2, 5])))  # an item near an event
+        whole = Path(folder) / "rollout-1.jsonl"
+        whole.write_bytes(data)
+        os.utime(whole, (0, 0))  # it does not grow any more
+        assert in_pieces(data, cuts, "rollout-1.jsonl") == at_once(whole, format_name="codex")
+
+
+def rollout(count: int) -> bytes:
+    """Returns lines of a rollout with results, which have ids."""
+    output = {"type": "function_call_output", "output": "word"}
+    payloads = [{**output, "call_id": f"c{number}", "id": f"i{number}"} for number in range(count)]
+    time = "2026-01-01T00:00:00Z"
+    lines = [{"timestamp": time, "type": "response_item", "payload": payload} for payload in payloads]
+    return b"".join(json.dumps(line).encode() + b"\n" for line in lines)
+
+
+@pytest.mark.parametrize("path", ROLLOUTS, ids=lambda path: path.stem[-8:])
+def test_real_rollouts_in_pieces_give_the_same_store(path: Path) -> None:
+    data = path.read_bytes()
+    cuts = [len(data) * part // 4 for part in range(1, 4)]
+    assert in_pieces(data, cuts, path.name) == at_once(path, "codex")
+
+
+def test_of_a_rollout_only_the_new_lines_and_some_before_them_are_read(truth: Truth, tmp_path: Path) -> None:
+    path, cache = tmp_path / "rollout-1.jsonl", tmp_path / "cache"
+    lines = rollout(300).splitlines(keepends=True)
+    path.write_bytes(b"".join(lines[:250]))
+    first = follow(truth, cache, path, redaction())
+    path.write_bytes(b"".join(lines))
+    second = follow(truth, cache, path, redaction())
+    assert (first.start, first.end, second.end) == (0, len(b"".join(lines[:250])), len(b"".join(lines)))
+    assert second.start == len(b"".join(lines[:150])), "fifty lines wait for the next, and fifty before them are near"
+    (state,) = (cache / TRANSCRIPTS).iterdir()
+    assert b"word" not in state.read_bytes()
+
+
+def test_a_long_rollout_is_read_in_several_calls(truth: Truth, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "rollout-1.jsonl"
+    path.write_bytes(rollout(300))
+    monkeypatch.setattr(following, "MOST_AT_ONCE", 20_000)
+    calls = [follow(truth, tmp_path / "cache", path, redaction(), is_growing=False) for _ in range(4)]
+    assert calls[0].left > calls[1].left > calls[2].left == calls[3].left == 0
+    assert stored(truth) == at_once(path, "codex")
+
+
+def test_what_is_kept_of_a_session_of_which_something_was_purged_is_removed(truth: Truth, tmp_path: Path) -> None:
+    path, cache = tmp_path / "rollout-1.jsonl", tmp_path / "cache"
+    path.write_bytes(json.dumps(_HEAD).encode() + b"\n" + rollout(120))
+    follow(truth, cache, path, redaction())
+    assert list(purged_states(truth, cache)) == []
+    truth.turns.add(Session("s1", "codex", facts={PURGED_FACT: 1}), ())
+    assert list(purged_states(truth, cache)) == list((cache / TRANSCRIPTS).iterdir()) != []
+    follow(truth, cache, path, redaction())
+    assert list((cache / TRANSCRIPTS).iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["rollout-1.jsonl", "t.jsonl"])
+def test_no_secret_of_a_title_is_kept(truth: Truth, tmp_path: Path, name: str) -> None:
+    secret = "sk-ant-api03-" + "Zx9" * 30
+    event = {"type": "thread_name_updated", "thread_name": secret}
+    titles = [
+        {"type": "event_msg", "payload": event},
+        {"type": "custom-title", "customTitle": secret, "sessionId": "s1"},
+    ]
+    (tmp_path / name).write_bytes(
+        json.dumps(titles[name == "t.jsonl"]).encode() + b"\n" + (rollout if name != "t.jsonl" else records)(120)
+    )
+    follow(truth, tmp_path / "cache", tmp_path / name, redaction())
+    (state,) = (tmp_path / "cache" / TRANSCRIPTS).iterdir()
+    assert b"Zx9Zx9" not in state.read_bytes()
+
+
+_CHAT = {"sessionId": "s1", "projectHash": "h", "startTime": "2026-01-01T00:00:00Z"}
 
 
 @st.composite
 def chats(draw: st.DrawFn) -> list[dict[str, Any]]:
     """Draws a chat: messages that get their calls later, resumes that say all of them again, rewinds, compressions."""
-    records: list[dict[str, Any]] = [{"sessionId": "s1", "projectHash": "h", "startTime": "2026-01-01T00:00:00Z"}]
+    records: list[dict[str, Any]] = [_CHAT]
     context: list[dict[str, Any]] = []
     for number, kind in enumerate(
         draw(st.lists(st.sampled_from(["user", "gemini", "call", "resume", "rewind", "compress"]), max_size=12))
@@ -208,24 +325,18 @@ def chats(draw: st.DrawFn) -> list[dict[str, Any]]:
     return records
 
 
-@pytest.mark.parametrize(("name", "drawn"), [("rollout-1.jsonl", rollouts()), ("session-1.jsonl", chats())])
-def test_any_split_of_another_clients_transcript_gives_the_same_store(
-    name: str, drawn: st.SearchStrategy[list[dict[str, Any]]]
-) -> None:
-    @given(drawn, st.data())
-    @settings(max_examples=15)
-    def check(records: list[dict[str, Any]], more: st.DataObject) -> None:
-        lines = [json.dumps(record).encode() + b"\n" for record in records]
-        data = b"".join(lines)
-        ends = sorted(more.draw(st.lists(st.integers(0, len(lines)), max_size=4)))
-        cuts = [len(b"".join(lines[:end])) for end in ends]
-        with TemporaryDirectory() as folder:
-            whole = Path(folder) / name
-            whole.write_bytes(data)
-            os.utime(whole, (0, 0))  # it does not grow any more
-            assert in_pieces(data, cuts, name) == at_once(whole, format_name=None)
-
-    check()
+@given(chats(), st.data())
+@settings(max_examples=15)
+def test_any_split_of_a_chat_gives_the_same_store(records: list[dict[str, Any]], more: st.DataObject) -> None:
+    lines = [json.dumps(record).encode() + b"\n" for record in records]
+    data = b"".join(lines)
+    ends = sorted(more.draw(st.lists(st.integers(0, len(lines)), max_size=4)))
+    cuts = [len(b"".join(lines[:end])) for end in ends]
+    with TemporaryDirectory() as folder:
+        whole = Path(folder) / "session-1.jsonl"
+        whole.write_bytes(data)
+        os.utime(whole, (0, 0))  # it does not grow any more
+        assert in_pieces(data, cuts, whole.name) == at_once(whole, format_name=None)
 
 
 def test_a_session_of_a_folder_with_many_is_followed_by_its_name(truth: Truth, tmp_path: Path) -> None:
@@ -244,12 +355,15 @@ def test_a_session_of_a_folder_with_many_is_followed_by_its_name(truth: Truth, t
 
 
 def test_a_transcript_that_has_not_changed_is_not_read_again(truth: Truth, tmp_path: Path) -> None:
-    path = tmp_path / "rollout-1.jsonl"
-    path.write_text("".join(json.dumps(_codex(number, "item")) + "\n" for number in range(4)))
+    path = tmp_path / "session-1.jsonl"
+    said = [
+        {"id": f"m{number}", "timestamp": "2026-01-01T00:00:00Z", "type": "user", "content": "a"} for number in range(5)
+    ]
+    path.write_text("".join(json.dumps(record) + "\n" for record in [_CHAT, *said[:4]]))
     assert follow(truth, tmp_path / "cache", path, redaction()).account.added == 4
     assert follow(truth, tmp_path / "cache", path, redaction()).account.report.records == 0
     with path.open("a") as stream:
-        stream.write(json.dumps(_codex(4, "item")) + "\n")
+        stream.write(json.dumps(said[4]) + "\n")
     assert follow(truth, tmp_path / "cache", path, redaction()).account.added == 1
     other = Truth(tmp_path / "other.db", create=True)
     assert follow(other, tmp_path / "cache", path, redaction()).account.added == 5
@@ -343,13 +457,15 @@ def damaged_cache(path: Path, truth: Truth, cache: Path) -> None:
         state.write_bytes(state.read_bytes()[:-9])
 
 
+@pytest.mark.parametrize("name", ["t.jsonl", "rollout-1.jsonl"])
 @pytest.mark.parametrize("change", [rewritten, replaced, shortened, without_cache, damaged_cache])
 def test_everything_is_read_again_if_the_file_or_the_cache_was_changed(
-    change: Callable[[Path, Truth, Path], None], truth: Truth, tmp_path: Path
+    change: Callable[[Path, Truth, Path], None], name: str, truth: Truth, tmp_path: Path
 ) -> None:
-    path = tmp_path / "t.jsonl"
-    path.write_bytes(records(4))
+    path = tmp_path / name
+    path.write_bytes(records(4) if name == "t.jsonl" else rollout(120))
     follow(truth, tmp_path / "cache", path, redaction())
+    assert follow(truth, tmp_path / "cache", path, redaction()).start > 0
     change(path, truth, tmp_path / "cache")
     assert follow(truth, tmp_path / "cache", path, redaction()).start == 0
 

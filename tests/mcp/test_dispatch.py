@@ -108,14 +108,22 @@ def test_a_cancelled_call_gets_no_answer_and_does_not_begin_any_more(
     assert titles(environment) == ["First"]
 
 
-def test_a_call_that_has_begun_to_write_is_finished_and_its_answer_dropped(
-    line: Line, environment: ServerEnvironment
-) -> None:
+def test_a_call_that_nobody_waits_for_writes_no_slice_file(line: Line, environment: ServerEnvironment) -> None:
     line.call(1, "create", title="First", summary="S")
     assert line.entered.wait(60)
     line.cancel(1)
     assert line.rest() == []
-    assert titles(environment) == ["First"]
+    assert titles(environment) == []
+
+
+def test_a_call_that_has_begun_to_write_is_finished(environment: ServerEnvironment) -> None:
+    looks = iter([None, None])
+    with environment._replace(go_on=lambda: next(looks)).open() as base:
+        base.library.create(title="First", summary="S", body="B")
+        assert next(looks, "over") is None, "it looked once"
+        base.runs.start("r1", objective="o", done="d")
+        base.library.create(title="Second", summary="S", body="B")
+    assert titles(environment) == ["First", "Second"]
 
 
 def test_a_call_that_nobody_waits_for_stores_nothing_in_the_database(

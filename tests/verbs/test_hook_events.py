@@ -106,7 +106,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
         return os.getpid()
 
     monkeypatch.setattr(processes, "start_alone", start)
-    monkeypatch.setattr(hook_imports, "_MARGIN", 9.9)  # seconds: nothing is waited for
+    monkeypatch.setattr(hook_imports, "_MARGIN", (10, 0))  # seconds: nothing is waited for
     monkeypatch.setattr(hook_losses, "_PATIENCE", 0)
     return commands
 
@@ -163,9 +163,41 @@ def test_a_hook_waits_for_the_narrative_as_long_as_it_may(
     agent = Agent(memory)
     agent.talk()
     agent.call(HookEvent.BEFORE_COMPACTION)
-    monkeypatch.setattr(hook_imports, "_MARGIN", 0)
+    monkeypatch.setattr(hook_imports, "_MARGIN", (0, 0))
     monkeypatch.setattr(time, "sleep", lambda _: narrate_compacted(memory, SESSION))
     assert "## Next actions" in agent.call(HookEvent.AFTER_COMPACTION)
+
+
+def test_what_a_hook_has_no_time_for_comes_with_the_next_prompt(
+    memory: Slicebase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent = Agent(memory)
+    memory.library.create("Rules", "Ours.", body="Deploy on Mondays only.")
+    compacted(agent)
+    with monkeypatch.context() as patch:
+        patch.setattr(hook_imports, "_LAST_STEP", (10, 0))  # seconds: there never is time
+        first = agent.call(HookEvent.PROMPT, prompt="drop the tables on staging")
+    second = agent.call(HookEvent.PROMPT, prompt="go on")
+    assert [text in first for text in ("was compacted, for: drop", "## Next actions", "on Mondays")] == [
+        True,
+        False,
+        False,
+    ]
+    assert [text in second for text in ("was compacted, for:", "## Next actions", "on Mondays")] == [False, True, True]
+    assert agent.call(HookEvent.PROMPT, prompt="go on") == ""
+
+
+@pytest.mark.parametrize(
+    ("now", "slept", "can_wait", "has_time"),
+    [(1, 0, True, True), (6.9, 6, True, True), (7.1, 6, False, True), (4, 0, False, True), (8.5, 0, False, False)],
+)
+def test_on_a_slow_machine_a_hook_waits_shorter(
+    memory: Slicebase, monkeypatch: pytest.MonkeyPatch, now: float, slept: float, can_wait: bool, has_time: bool
+) -> None:
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    call = HookCall("claude-code", "UserPromptSubmit", HookEvent.PROMPT, SESSION)
+    work = hook_imports.HookWork(memory, call, False, lambda text: None, begun=0, slept=slept)
+    assert (work.can_wait(), work.has_time()) == (can_wait, has_time)
 
 
 def test_a_process_that_was_killed_is_replaced_once(
@@ -468,7 +500,7 @@ def test_a_narrative_that_is_written_while_a_prompt_waits_comes_with_that_prompt
     agent.talk()
     agent.call(HookEvent.BEFORE_COMPACTION)
     agent.say("The user works on a parser.", summary=True)
-    monkeypatch.setattr(hook_imports, "_MARGIN", 0)
+    monkeypatch.setattr(hook_imports, "_MARGIN", (0, 0))
     monkeypatch.setattr(hook_losses, "_PATIENCE", 60)
     monkeypatch.setattr(time, "sleep", lambda _: run([*started[0]]))
     shown = agent.call(HookEvent.PROMPT, prompt="drop the tables on staging")

@@ -1,4 +1,4 @@
-"""Follows a transcript that grows: of Claude Code's only the new part is read, others are read again if they changed.
+"""Follows a transcript that grows: of Claude Code's and Codex's the new part is read, others again if they changed.
 
 The importer's state at the end of the last line is kept in the disposable cache, with the file's identity and a digest
 of the bytes before that position. If any of it does not match, everything is read: that is slower, and changes nothing.
@@ -28,8 +28,10 @@ from slicebase.history.live_files import CompleteLines, chunks_up_to, is_complet
 from slicebase.history.notes import MOST_NOTES, keep_newest
 from slicebase.history.opencode_store import STORE_FOLDERS, is_store
 from slicebase.history.reread import GROWING_LINES, is_seen, reread, reread_session
-from slicebase.importers import opencode
-from slicebase.importers.claude_code import NAME, Transcript, TranscriptState
+from slicebase.importers import claude_code, codex, opencode
+from slicebase.importers.batches import BuilderState
+from slicebase.importers.claude_code import Transcript, TranscriptState
+from slicebase.importers.codex import Rollout, RolloutState
 from slicebase.importers.formats import recognise
 from slicebase.importers.json_stream import MAX_RECORD
 from slicebase.importers.queued import QueuedMessage, QueueState
@@ -63,7 +65,12 @@ class KeptState(msgspec.Struct):
     """What is kept between two calls."""
 
     place: FilePosition
-    state: TranscriptState
+    state: TranscriptState | RolloutState
+
+    @property
+    def start(self) -> int:
+        """The offset from which to read."""
+        return self.state.start if isinstance(self.state, RolloutState) else self.place.offset
 
 
 class Followed(NamedTuple):
@@ -93,11 +100,11 @@ def follow(
     try:
         if session is not None and _has_sessions(path):
             return Followed(reread_session(truth, path, redaction, opencode.FORMAT, session), 0, 0)
-        known = _other_format(name, path)
-        if known is not None:
-            account, size = reread(truth, store.with_suffix(".seen"), path, redaction, known, is_growing=is_growing)
-            return Followed(account, 0, size)
-        return _followed(truth, cache, store, path, redaction)
+        known = _format_of(name, path)
+        if known.name in _STATES and (path.suffix == GROWING_LINES or known.name == claude_code.NAME):
+            return _followed(truth, cache, path, redaction, known.name, is_growing=is_growing)
+        account, size = reread(truth, store.with_suffix(".seen"), path, redaction, known, is_growing=is_growing)
+        return Followed(account, 0, size)
     except OSError as error:
         raise SlicebaseError("no-input", str(error.strerror), where=Where(str(path))) from None
 
@@ -129,65 +136,79 @@ def _has_sessions(path: Path) -> bool:
     return path.suffix == ".db" and is_store(path)
 
 
-def _other_format(name: str, path: Path) -> Format | None:
-    """Returns the format of a transcript that is not Claude Code's; None for one that nothing recognises yet."""
+def _format_of(name: str, path: Path) -> Format:
+    """Returns the format of a transcript; Claude Code's for one that nothing recognises yet."""
     with open(open_regular(name, path), "rb") as stream:
         head = chunks_up_to(stream, min(os.fstat(stream.fileno()).st_size, MOST_AT_ONCE))
-        known = recognise(ImportSource(name, head))
-    return None if known is None or known.name == NAME else known
+        return recognise(ImportSource(name, head)) or claude_code.FORMAT
 
 
-def _followed(truth: Truth, cache: Path, store: Path, path: Path, redaction: Redaction) -> Followed:
+_STATES: Final = {claude_code.NAME: TranscriptState, codex.NAME: RolloutState}  # of formats that are read from one
+
+
+def _reader(format_name: str, name: str, kept: KeptState | None, *, is_growing: bool) -> Transcript | Rollout:
+    state = kept.state if kept else None
+    if format_name == codex.NAME:
+        return Rollout(name, Options(), state if isinstance(state, RolloutState) else None, is_growing=is_growing)
+    return Transcript(name, Options(), state if isinstance(state, TranscriptState) else None)
+
+
+def _followed(
+    truth: Truth, cache: Path, path: Path, redaction: Redaction, format_name: str, *, is_growing: bool
+) -> Followed:
     name, redactor = os.path.realpath(path), redaction.redactor
+    store = _store_of(cache, name)
     with open(open_regular(name, path), "rb") as stream:
-        kept = _load(truth, store, name, stream.fileno())
-        start = kept.place.offset if kept else 0
-        transcript = Transcript(name, Options(), state=kept.state if kept else None)
+        kept = _load(truth, store, name, stream.fileno(), format_name)
+        start = kept.start if kept else 0
         stream.seek(start)
         size = os.fstat(stream.fileno()).st_size
-        lines = CompleteLines(chunks_up_to(stream, min(size - start, MOST_AT_ONCE)))
+        most = (kept.place.offset if kept else 0) + MOST_AT_ONCE
+        reader = _reader(format_name, name, kept, is_growing=is_growing or size > most)
+        agents = reader.known_agents
+        lines = CompleteLines(chunks_up_to(stream, min(size, most) - start))
         account = Account()
-        account.formats[NAME] = 1
+        account.formats[format_name] = 1
         annotate = Annotator(truth)
         waiting: list[Edge] = []
         with truth.database.bulk():
-            lines_read = _redacted(chain(transcript.read(lines), transcript.flush()), redactor)
+            lines_read = _redacted(chain(reader.read(lines), reader.flush()), redactor)
             store_batches(truth, account, lines_read, waiting, name=name, annotate=annotate)
             end = start + lines.size
-            state = _encoded(transcript, redactor, name, stream.fileno(), end) if lines.size else None
+            state = _encoded(reader.state, redactor, name, stream.fileno(), end) if lines.size else None
             # A last line without a line end counts if it is complete; it is read again when the file has grown.
-            rest = _redacted(_last(transcript, lines.rest), redactor)
+            rest = _redacted(_last(reader, lines.rest), redactor)
             store_batches(truth, account, rest, waiting, name=name, annotate=annotate)
-            if kept is None or transcript.agents.agents.known != kept.state.agents:
-                link_agents(truth, account, transcript.agents.agents.known)
+            if kept is None or reader.known_agents != agents:
+                link_agents(truth, account, reader.known_agents)
         account.waiting += len(waiting)
-    if _has_purged(truth, transcript.state):
+    if _has_purged(truth, {*account.sessions, *(kept.state.lasts if kept else ())}):
         with suppress(OSError, SlicebaseError):
             remove(store, within=cache)
     elif state is not None:
         _write(cache, store, state)
     redaction.counts.update(account.report.redacted)
-    return Followed(account, start, end, left=max(0, size - start - MOST_AT_ONCE))
+    return Followed(account, start, end, left=max(0, size - most))
 
 
 def purged_states(truth: Truth, cache: Path) -> Iterator[Path]:
     """Yields the files with what was read of transcripts of which something was purged since."""
     for path in sorted((cache / TRANSCRIPTS).glob("*.state")):
         with suppress(OSError, SlicebaseError, msgspec.MsgspecError):
-            if _has_purged(truth, _decoder.decode(read_bytes(path)).state):
+            if _has_purged(truth, _decoder.decode(read_bytes(path)).state.lasts):
                 yield path
 
 
-def _has_purged(truth: Truth, state: TranscriptState) -> bool:
+def _has_purged(truth: Truth, sessions: Iterable[str]) -> bool:
     """Returns whether something of a session was purged: its title must not come back in what is kept between calls."""
-    stored = (truth.turns.session(session) for session in state.threads if truth.turns.newest_record(session))
+    stored = (truth.turns.session(session) for session in sessions if truth.turns.newest_record(session))
     return any(session.facts.get(PURGED_FACT) for session in stored)
 
 
-def _last(transcript: Transcript, rest: bytes) -> Iterator[Batch]:
+def _last(reader: Transcript | Rollout, rest: bytes) -> Iterator[Batch]:
     if is_complete(rest):
-        yield from transcript.read([rest])
-    yield from transcript.finish()
+        yield from reader.read([rest])
+    yield from reader.finish()
 
 
 def _redacted(batches: Iterable[Batch], redactor: "Redactor") -> Iterator[Batch]:
@@ -196,11 +217,11 @@ def _redacted(batches: Iterable[Batch], redactor: "Redactor") -> Iterator[Batch]
 
 # What is kept between two calls
 
-_VERSION: Final = f"2 {__version__}"
+_VERSION: Final = f"3 {__version__}"
 _decoder = msgspec.msgpack.Decoder(KeptState)
 
 
-def _load(truth: Truth, store: Path, name: str, descriptor: int) -> KeptState | None:
+def _load(truth: Truth, store: Path, name: str, descriptor: int, format_name: str) -> KeptState | None:
     """Returns what was kept for a file, if the file still begins with what was read and the truth contains that."""
     try:
         kept = _decoder.decode(read_bytes(store))
@@ -212,21 +233,28 @@ def _load(truth: Truth, store: Path, name: str, descriptor: int) -> KeptState | 
         return None
     if _digest_before(descriptor, position.offset) != position.before:
         return None
-    lasts = {thread.last for thread in kept.state.threads.values() if thread.last}
+    if not isinstance(kept.state, _STATES[format_name]) or kept.start > position.offset:
+        return None
+    lasts = {last for last in kept.state.lasts.values() if last}
     return kept if truth.turns.find(lasts).keys() == lasts else None
 
 
-def _encoded(transcript: Transcript, redactor: "Redactor", name: str, descriptor: int, offset: int) -> bytes:
+def _encoded(
+    state: TranscriptState | RolloutState | None, redactor: "Redactor", name: str, descriptor: int, offset: int
+) -> bytes | None:
     """Returns the state of a transcript as bytes, without secrets in titles, facts and queued messages."""
+    if state is None:
+        return None
     status = os.fstat(descriptor)
     before = _digest_before(descriptor, offset)
     position = FilePosition(_VERSION, name, status.st_dev, status.st_ino, offset, before)
-    state, counts = transcript.state, Counter[str]()
-    names, facts = (redactor.value(each, counts) for each in (state.builder.titles, state.builder.facts))
-    builder = replace(state.builder, titles=names, facts=facts)
-    titles = replace(state.titles, summaries=redactor.value(state.titles.summaries, counts))
-    queues = {session: _without_secrets(queue, redactor) for session, queue in state.queues.items()}
-    state = replace(state, builder=builder, titles=titles, queues=queues)
+    counts = Counter[str]()
+    builder = redactor.value(msgspec.to_builtins(state.builder), counts)
+    state = replace(state, builder=msgspec.convert(builder, BuilderState))
+    if isinstance(state, TranscriptState):
+        titles = replace(state.titles, summaries=redactor.value(state.titles.summaries, counts))
+        queues = {session: _without_secrets(queue, redactor) for session, queue in state.queues.items()}
+        state = replace(state, titles=titles, queues=queues)
     return msgspec.msgpack.encode(KeptState(position, state))
 
 

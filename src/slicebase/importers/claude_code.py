@@ -79,7 +79,7 @@ FORMAT: Final = Format(NAME, sniff, start)
 # One file
 
 
-class TranscriptState(Struct):
+class TranscriptState(Struct, tag=NAME):
     """The state of a transcript's reader after a line, without the batches it has yielded: ids, never content."""
 
     lines: int
@@ -96,6 +96,11 @@ class TranscriptState(Struct):
     prompts: dict[str, tuple[StarterKey, str]]
     queues: dict[str, QueueState]
     starters: dict[str, str] = {}
+
+    @property
+    def lasts(self) -> dict[str, str | None]:
+        """The sessions with their last turns."""
+        return {session: thread.last for session, thread in self.threads.items()}
 
 
 class Transcript:
@@ -184,8 +189,13 @@ class Transcript:
             self.builder.facts(session)["shown_last"] = last
         self.titles.end(lasts)
         yield from self.builder.close()
-        if any(known := self.agents.agents.known):
+        if any(known := self.known_agents):
             yield Batch(None, agents=known)
+
+    @property
+    def known_agents(self) -> KnownAgents:
+        """What is known about agents of this file and of others."""
+        return self.agents.agents.known
 
     def _lasts(self) -> dict[str, str]:
         """Returns the last turn of each session that has one."""

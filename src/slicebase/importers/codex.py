@@ -12,144 +12,210 @@ turn follows the one before it; the result of a call names its call. The session
 call started it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
+from msgspec import Struct
+
 from slicebase.graph.turn import Part
-from slicebase.importers.batches import BatchBuilder
+from slicebase.importers.batches import BatchBuilder, BuilderState
 from slicebase.importers.blocks import (
-    ROLES_BY_NAME,
-    Content,
     Flag,
     as_name,
     as_objects,
-    as_text,
     marked,
     no_flag,
-    parts_of,
     summary_parts,
     text_parts,
 )
-from slicebase.importers.codex_events import ToldTexts, agents_in, event_content, event_kind, is_silent
+from slicebase.importers.codex_events import ToldState, ToldTexts, agents_in, event_content, event_kind, is_silent
+from slicebase.importers.codex_records import (
+    FACTS,
+    NO_TURNS,
+    as_turn,
+    call_of,
+    essence,
+    instructions,
+    is_loose,
+    is_old_head,
+    is_record,
+    loose_content,
+    started_by,
+    time_of,
+    unfolded,
+)
 from slicebase.importers.elements import json_records
-from slicebase.importers.json_stream import DecodedValue, RecordLine, without
-from slicebase.importers.responses import is_item, item_content
-from slicebase.importers.silence import holds_text, is_text, without_turn
+from slicebase.importers.json_stream import LinePlace, RecordLine, json_lines
+from slicebase.importers.parents import LinksState, ParentLinks
+from slicebase.importers.responses import item_content
+from slicebase.importers.silence import holds_text, without_turn
 from slicebase.importers.subagents import session_keys
-from slicebase.importers.thread import Fault, NonTurn, SourceRecord, Thread, TurnDraft, read_records
-from slicebase.importers.times import start_of
+from slicebase.importers.thread import Fault, NonTurn, SourceRecord, Thread, ThreadState, TurnDraft, read_records
+from slicebase.importers.times import SourceClock, start_of
 from slicebase.importers.values import Batch, Format, Head, ImportSource, KnownAgents, Options, Read, StarterKey
 
 NAME: Final = "codex"
 
-NO_TURNS: Final = frozenset(
-    {"session_meta", "turn_context", "world_state", "inter_agent_communication_metadata", "ghost_snapshot", "state"}
-)
-WRAPPERS: Final = NO_TURNS | {"response_item", "event_msg", "compacted"}
-# The beginnings of texts that Codex itself writes as the user.
-INJECTED_TAGS: Final = (
-    "<environment_context>",
-    "<user_instructions>",
-    "<permissions instructions>",
-    "# AGENTS.md instructions",
-)
-FACTS: Final = {
-    "cwd": "cwd", "cli_version": "version", "originator": "originator", "forked_from_id": "forked_from",
-    "parent_thread_id": "parent_session", "agent_nickname": "agent", "agent_role": "agent_role",
-    "agent_path": "agent_path",
-}  # fmt: skip
-# Fields with texts for the model in records that are no turns otherwise, however short, at any depth outside
-# `dynamic_tools`. Longer texts are told under any name.
-TOLD_FIELDS: Final = frozenset(
-    {
-        "instructions", "base_instructions", "user_instructions", "developer_instructions", "environments_instructions",
-        "apps_instructions", "plugins_instructions", "text", "body", "multi_agent_usage_hint",
-    }
-)  # fmt: skip
-
 
 def sniff(head: Head) -> bool:
     is_rollout = ImportSource(head.name, ()).stem.startswith("rollout-")
-    return any(map(_is_record, head.records)) or (is_rollout and any(map(_is_loose, head.records)))
-
-
-def _is_record(value: Any) -> bool:
-    if not isinstance(value, dict):
-        return False
-    wrapped = as_name(value.get("type")) in WRAPPERS and isinstance(value.get("payload"), dict)
-    return wrapped or _is_old_head(value) or _is_document(value)
-
-
-def _is_old_head(value: SourceRecord) -> bool:
-    return "type" not in value and {"id", "timestamp", "instructions"} <= value.keys()
-
-
-def _is_document(value: SourceRecord) -> bool:
-    return isinstance(value.get("session"), dict) and isinstance(value.get("items"), list)
-
-
-def _is_loose(value: Any) -> bool:
-    return isinstance(value, dict) and (is_item(value) or "role" in value)
+    return any(map(is_record, head.records)) or (is_rollout and any(map(is_loose, head.records)))
 
 
 def start(options: Options) -> Read:
-    return lambda source: _Rollout(source, options).read()
+    def read(source: ImportSource) -> Iterator[Batch]:
+        rollout = Rollout(source.name, options, is_growing=source.is_growing)
+        yield from rollout.read(source.chunks)
+        yield from rollout.finish()
+
+    return read
 
 
 FORMAT: Final = Format(NAME, sniff, start)
 
 
-# What identifies a record
+class RolloutState(Struct, tag=NAME):
+    """The state of a rollout's reader after a line, without the batches it has yielded: ids and digests, no content."""
 
-_AROUND: Final = without("ordinal", "cwd", "version", "cli_version")
+    session: str
+    is_named: bool
+    thread: ThreadState
+    now: int
+    links: LinksState
+    ids: dict[str, str]
+    open_calls: dict[str, str]
+    builder: BuilderState
+    knows_session: bool
+    parent: str | None
+    told: ToldState
+    first: str | None
+    calls: dict[str, str]
+    starters: list[tuple[StarterKey, str]]
+
+    @property
+    def start(self) -> int:
+        """The offset from which to read: the texts of some lines before the next one are needed to read it."""
+        return self.told.place.offset
+
+    @property
+    def lasts(self) -> dict[str, str | None]:
+        """The session with its last turn."""
+        return {self.session: self.thread.last}
 
 
-def _essence(record: SourceRecord) -> SourceRecord:
-    """Returns what identifies a record. One about a session, a context or the world is what it tells the model."""
-    kind, payload = as_name(record.get("type")), record.get("payload")
-    if kind in NO_TURNS or _is_old_head(record):
-        return {"type": kind, "told": [*_instructions(payload if isinstance(payload, dict) else record)]}
-    kept = _AROUND(record)
-    return {**kept, "payload": _AROUND(payload)} if isinstance(payload, dict) else kept
+class Rollout:
+    """The reader of one rollout. With a state, it continues after the line at which the state was saved."""
 
-
-class _Rollout:
-    """The reader of one rollout."""
-
-    def __init__(self, source: ImportSource, options: Options) -> None:
-        self.source = source
+    def __init__(
+        self, name: str, options: Options, state: RolloutState | None = None, *, is_growing: bool = False
+    ) -> None:
+        self.name = name
+        self.is_growing = is_growing
         self.builder = BatchBuilder(NAME)
-        self.thread = Thread(self.builder, None, options.session or source.stem)
-        self.knows_session = False
-        self.told = ToldTexts()
-        self.first: str | None = None
-        self.calls: dict[str, str] = {}  # the turns of calls
-        self.starters: dict[StarterKey, str] = {}
+        self.told = ToldTexts(state.told if state else None)
+        self.place = state.told.place if state else LinePlace(0, 0)  # up to which it was read
+        self.is_lines = state is not None
+        self.knows_session = state is not None and state.knows_session
+        self.parent = state.parent if state else None  # the session that started this one
+        self.first = state.first if state else None
+        self.calls = state.calls if state else {}  # the turns of calls
+        self.starters = dict(state.starters) if state else {}
+        if state is None:
+            self.thread = Thread(self.builder, None, options.session or ImportSource(name, ()).stem)
+        else:
+            self.builder.restore(state.builder)
+            self.thread = Thread(
+                self.builder,
+                state.session if state.is_named else None,
+                state.session,
+                clock=SourceClock(state.now),
+                links=ParentLinks(state.links),
+                ids=state.ids,
+                calls=state.open_calls,
+            )
+            self.thread.restore(state.thread)
 
-    def read(self) -> Iterator[Batch]:
-        records = _unfolded(json_records(self.source, _is_record))
-        lines = self.told.following(records, is_growing=self.source.is_growing)
-        self.thread.clock.now, lines = start_of(lines, _time_of)
-        yield from read_records(self.builder, lines, self._record)
+    @property
+    def state(self) -> RolloutState | None:
+        """The state from which another reader can continue; None if the lines may prove to be a document.
+
+        Call `flush` first.
+        """
+        if not self.is_lines:
+            return None
+        return RolloutState(
+            session=self.thread.session,
+            is_named=self.thread.is_named,
+            thread=self.thread.state,
+            now=self.thread.clock.now,
+            links=self.thread.links.state,
+            ids=self.thread.ids,
+            open_calls=self.thread.calls,
+            builder=self.builder.state,
+            knows_session=self.knows_session,
+            parent=self.parent,
+            told=self.told.state,
+            first=self.first,
+            calls=self.calls,
+            starters=list(self.starters.items()),
+        )
+
+    @property
+    def known_agents(self) -> KnownAgents:
+        """What is known about agents of other files."""
+        waits: list[tuple[StarterKey, list[str]]] = []
+        if self.parent and self.first:
+            waits = [(key, [self.first]) for key in session_keys(self.parent, self.thread.session)]
+        return KnownAgents(list(self.starters.items()), waits)
+
+    def read(self, chunks: Iterable[bytes]) -> Iterator[Batch]:
+        """Yields the batches of complete lines, as far as the lines after them are known."""
+        source = ImportSource(self.name, self._counted(chunks))
+        lines: Iterator[RecordLine]
+        if self.is_lines or self.place.offset:
+            lines = unfolded(json_lines(source, is_record, *self.place))
+        else:
+            self.thread.clock.now, lines = start_of(unfolded(self._records(source)), time_of)
+        yield from read_records(self.builder, self.told.following(lines), self._record)
+
+    def _records(self, source: ImportSource) -> Iterator[RecordLine]:
+        lines = json_records(source, is_record)
+        for line in lines:
+            # Whatever follows, a source whose first line is an object consists of lines.
+            self.is_lines = line.place is not None and isinstance(line.piece.value, dict) and not line.piece.repairs
+            yield line
+            break
+        yield from lines
+
+    def _counted(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
+        for chunk in chunks:
+            lines, offset = self.place
+            self.place = LinePlace(lines + chunk.count(b"\n"), offset + len(chunk))
+            yield chunk
+
+    def flush(self) -> Iterator[Batch]:
+        """Yields what was read and is not in a batch yet. After it, the state can be saved."""
+        yield from self.builder.flush()
+
+    def finish(self) -> Iterator[Batch]:
+        """Yields the last batches: the last lines, if nothing that may follow decides them, and the facts."""
+        yield from read_records(self.builder, self.told.rest(is_growing=self.is_growing), self._record)
         for line in self.told.undecided:
             self.builder.record(line.size)
             self.builder.skip("unfinished", line.where, lost=False)
-        facts, own = self.builder.facts(self.thread.session), self.thread.session
-        parent = facts.get("parent_session")
         if self.thread.last is not None:
-            facts["shown_last"] = self.thread.last
+            self.builder.facts(self.thread.session)["shown_last"] = self.thread.last
         yield from self.builder.close()
-        waits = [(key, [self.first]) for key in session_keys(parent, own)] if parent and self.first else []
-        if self.starters or waits:
-            yield Batch(None, agents=KnownAgents(list(self.starters.items()), waits))
+        if any(known := self.known_agents):
+            yield Batch(None, agents=known)
 
     def _record(self, record: SourceRecord, line: RecordLine) -> Iterator[Batch]:
         self._read_session(record)
         if record.get("type") == "turn_context" and isinstance(context := record.get("payload"), dict):
             self.builder.answered_by(self.thread.session, context.get("model"))
-        yield from self.thread.admit(record, line.where, _essence, self._build)
+        yield from self.thread.admit(record, line.where, essence, self._build)
         self.first = self.first or self.thread.last
-        call = _call_of(record.get("payload"))
+        call = call_of(record.get("payload"))
         if call and self.thread.last:
             self.calls.setdefault(call, self.thread.last)
 
@@ -158,7 +224,7 @@ class _Rollout:
 
         In a fork, the records of the sessions that it came from follow; they are ignored.
         """
-        if self.knows_session or not (record.get("type") == "session_meta" or _is_old_head(record)):
+        if self.knows_session or not (record.get("type") == "session_meta" or is_old_head(record)):
             return
         self.knows_session = True
         payload = record.get("payload")
@@ -170,9 +236,10 @@ class _Rollout:
         facts |= {fact: meta[field] for field, fact in FACTS.items() if as_name(meta.get(field))}
         if isinstance(git := meta.get("git"), dict) and as_name(git.get("branch")):
             facts["git_branch"] = git["branch"]
-        parent = _started_by(meta.get("source"))
+        parent = started_by(meta.get("source"))
         if parent:
             facts.setdefault("parent_session", parent)
+        self.parent = facts.get("parent_session")
 
     def _build(self, record: SourceRecord, flag: Flag) -> TurnDraft | NonTurn | Fault:
         drafted = self._drafted(record, flag)
@@ -184,31 +251,31 @@ class _Rollout:
         kind = as_name(record.get("type")) or as_name(record.get("record_type"))
         payload = record.get("payload")
         time = record.get("timestamp") or record.get("created_at")
-        if kind in NO_TURNS or _is_old_head(record):
+        if kind in NO_TURNS or is_old_head(record):
             return self._told(kind or "session_meta", payload if isinstance(payload, dict) else record, time)
         if kind == "event_msg" and isinstance(payload, dict):
             return self._event(payload, time)
         if kind == "compacted" and isinstance(payload, dict):
-            return _as_turn(("system", summary_parts(self._compacted(payload, flag))), record, time)
+            return as_turn(("system", summary_parts(self._compacted(payload, flag))), record, time)
         item = payload if kind == "response_item" and isinstance(payload, dict) else record
         item_kind = as_name(item.get("type"))
         if item_kind in NO_TURNS:
             return NonTurn(item_kind)
-        content = item_content(item, flag) or _loose_content(item, flag)
+        content = item_content(item, flag) or loose_content(item, flag)
         if content is None:
             return Fault("unknown-record", str(item.get("type")), lost=holds_text(item))
-        return _as_turn(content, item, time)
+        return as_turn(content, item, time)
 
     def _told(self, kind: str, payload: SourceRecord, time: Any) -> TurnDraft | NonTurn:
         """Returns the instructions in a record that were not given before as a turn."""
-        parts = self.told.new(part for text in _instructions(payload) for part in text_parts(text))
+        parts = self.told.new(part for text in instructions(payload) for part in text_parts(text))
         return TurnDraft("system", marked(parts, hidden=True), time=time) if parts else NonTurn(kind)
 
     def _event(self, event: SourceRecord, time: Any) -> TurnDraft | NonTurn | Fault:
         if event.get("type") == "thread_name_updated" and as_name(event.get("thread_name")):
             self.builder.title(self.thread.session, event["thread_name"])
         for agent in agents_in(event):
-            starter = self.calls.get(_call_of(event) or "", self.thread.last)
+            starter = self.calls.get(call_of(event) or "", self.thread.last)
             if starter is None:
                 continue
             for key in session_keys(self.thread.session, agent):
@@ -234,68 +301,3 @@ class _Rollout:
         new = self.told.new(history)
         is_repeated = any(str(summary[0].text) in (part.text or "") for part in new)
         return new if is_repeated else (*summary, *new)
-
-
-def _call_of(payload: Any) -> str | None:
-    return as_name(payload.get("call_id")) if isinstance(payload, dict) else None
-
-
-def _started_by(source: Any) -> str | None:
-    """Returns the thread that started an agent, as the older form of a session's record names it."""
-    for key in ("subagent", "thread_spawn", "parent_thread_id"):
-        source = source.get(key) if isinstance(source, dict) else None
-    return as_name(source)
-
-
-def _instructions(value: Any, name: str = "") -> Iterator[str]:
-    if isinstance(value, str):
-        if name in TOLD_FIELDS or is_text(value):
-            yield value
-    elif isinstance(value, dict):
-        for key, inner in value.items():
-            if key != "dynamic_tools":
-                yield from _instructions(inner, key)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _instructions(inner, name)
-
-
-def _as_turn(content: Content, item: SourceRecord, time: Any) -> TurnDraft:
-    role, parts = content
-    injected = role == "user" and all((part.text or "").lstrip().startswith(INJECTED_TAGS) for part in parts)
-    return TurnDraft(role, marked(parts, hidden=injected), source_id=item.get("id"), time=time)
-
-
-def _loose_content(record: SourceRecord, flag: Flag) -> Content | None:
-    """Returns the content of an irregular record: a role and a message, or the result of a function."""
-    role = ROLES_BY_NAME.get(str(record.get("role")))
-    if role is not None:
-        return role, tuple(parts_of(record.get("content") or record.get("message"), flag))
-    if record.get("type") == "function_result":
-        text = as_text(record.get("result"))
-        return "tool", (
-            Part("tool_result", text=text, name=as_name(record.get("name")), call_id=as_name(record.get("call_id"))),
-        )
-    return None
-
-
-# Lines
-
-
-def _unfolded(lines: Iterator[RecordLine]) -> Iterator[RecordLine]:
-    """Yields the lines. The oldest rollouts are one object, and each of its items becomes a line."""
-    for line in lines:
-        value = line.piece.value
-        if isinstance(value, dict) and _is_document(value):
-            yield RecordLine(
-                f"{line.where}.session", line.size, DecodedValue({**value["session"], "record_type": "session_meta"})
-            )
-            for number, item in enumerate(value["items"]):
-                yield RecordLine(f"{line.where}.items[{number}]", 0, DecodedValue(item))
-        else:
-            yield line
-
-
-def _time_of(line: RecordLine) -> Any:
-    value = line.piece.value
-    return (value.get("timestamp") or value.get("created_at")) if isinstance(value, dict) else None

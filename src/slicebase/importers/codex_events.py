@@ -8,10 +8,12 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
+from msgspec import Struct
+
 from slicebase.core.hashing import canonical, raw_digest
 from slicebase.graph.turn import Part, Role
 from slicebase.importers.blocks import Content, as_name, as_objects, as_text, marked, text_parts
-from slicebase.importers.json_stream import RecordLine
+from slicebase.importers.json_stream import LinePlace, RecordLine
 from slicebase.importers.silence import is_text
 
 CodexEvent = dict[str, Any]
@@ -166,32 +168,69 @@ _REPEATED: Final = frozenset({"agent_message", "agent_reasoning", "user_message"
 # Texts that were told
 
 
+class ToldState(Struct):
+    """The state of the texts of a rollout after a line: digests, and the place from which to read again."""
+
+    shown: list[tuple[str, frozenset[bytes]]] = []
+    told: set[bytes] = set()
+    place: LinePlace = LinePlace(0, 0)  # of the first line whose text is near the next one
+    passed: int = 0  # records from there that were decided
+
+
 class ToldTexts:
     """The texts of a rollout: those of the items near the present line, and digests of all that were told before it."""
 
-    def __init__(self) -> None:
+    def __init__(self, state: ToldState | None = None) -> None:
+        state = state or ToldState()
         self._near: deque[str] = deque(maxlen=2 * _REACH + 1)
-        self._shown: deque[tuple[Any, str]] = deque(maxlen=_REACH)  # kinds and texts of events that became turns
-        self._told: set[bytes] = set()
-        self.undecided: tuple[RecordLine, ...] = ()  # the last lines of a source that grows, which wait
+        # The kinds of events that became turns, and the digests of their lines.
+        self._shown = deque(state.shown, maxlen=_REACH)
+        self._told = state.told
+        self._to_pass = state.passed
+        self._ahead: deque[RecordLine] = deque()
+        self._behind: deque[tuple[LinePlace | None, int]] = deque(maxlen=_REACH)  # with the number in their line
 
-    def following(self, lines: Iterator[RecordLine], *, is_growing: bool = False) -> Iterator[RecordLine]:
-        """Yields the lines, each when the texts of the lines after it are known.
+    @property
+    def state(self) -> ToldState:
+        """The state after the line that was yielded last."""
+        place, number = self._behind[0] if self._behind else (None, 0)
+        return ToldState(list(self._shown), self._told, place or LinePlace(0, 0), number + len(self._behind))
+
+    def following(self, lines: Iterable[RecordLine]) -> Iterator[RecordLine]:
+        """Yields the lines, each when the texts of the lines after it are known; `rest` yields the last ones.
+
+        With a state, those that were yielded before it are only looked at.
+        """
+        for line in lines:
+            self._near.append(_text_of_item(line.piece.value))
+            if self._to_pass:
+                self._to_pass -= 1
+                self._pass(line)
+                continue
+            self._ahead.append(line)
+            if len(self._ahead) > _REACH:
+                yield self._pass(self._ahead.popleft())
+
+    def rest(self, *, is_growing: bool) -> Iterator[RecordLine]:
+        """Yields the last lines.
 
         In a source that grows, an event whose item may follow is not decided: it waits, and the lines after it, too.
         """
-        ahead: deque[RecordLine] = deque()
-        for line in lines:
-            self._near.append(_text_of_item(line.piece.value))
-            ahead.append(line)
-            if len(ahead) > _REACH:
-                yield ahead.popleft()
-        while ahead:
+        while self._ahead:
             self._near.append("")
-            if is_growing and self._may_be_said(ahead[0].piece.value):
-                self.undecided = tuple(ahead)
+            if is_growing and self._may_be_said(self._ahead[0].piece.value):
                 return
-            yield ahead.popleft()
+            yield self._pass(self._ahead.popleft())
+
+    @property
+    def undecided(self) -> tuple[RecordLine, ...]:
+        """The last lines of a source that grows, which wait."""
+        return tuple(self._ahead)
+
+    def _pass(self, line: RecordLine) -> RecordLine:
+        before, number = self._behind[-1] if self._behind else (None, 0)
+        self._behind.append((line.place, number + 1 if before == line.place else 0))
+        return line
 
     def _may_be_said(self, record: Any) -> bool:
         """Returns whether an item that says what an event shows may still come."""
@@ -213,7 +252,7 @@ class ToldTexts:
     def new_in_event(self, event: CodexEvent, parts: tuple[Part, ...]) -> tuple[Part, ...]:
         """Returns the parts of an event that no item near it says, and adds them."""
         found = self._unsaid(event, parts)
-        self._shown.extend((event.get("type"), part.text or "") for part in found)
+        self._shown.extend((str(event.get("type")), _line_digests(_lines_of(part.text or ""))) for part in found)
         return found
 
     def _unsaid(self, event: CodexEvent, parts: tuple[Part, ...]) -> tuple[Part, ...]:
@@ -223,10 +262,12 @@ class ToldTexts:
 
     def _is_near(self, text: str, kind: Any) -> bool:
         """Returns whether an item near the present line, or an event of another kind, has all lines of a text."""
-        lines = [line.strip() for line in text.splitlines() if line.strip()]
-        others = (*self._near, *(shown for known, shown in self._shown if known != kind))
-        close = (other for other in others if lines and lines[0] in other)
-        return any(set(lines) <= {line.strip() for line in other.splitlines()} for other in close)
+        lines = _lines_of(text)
+        close = (other for other in self._near if lines and lines[0] in other)
+        if any(set(lines) <= set(_lines_of(other)) for other in close):
+            return True
+        shown = [known for other, known in self._shown if other != kind]
+        return bool(lines and shown) and any(map(_line_digests(lines).issubset, shown))
 
 
 _REACH: Final = 50  # lines before and after an event in which its item is
@@ -245,6 +286,14 @@ def _text_of_item(value: Any) -> str:
         elif isinstance(inner, dict | list):
             ahead += reversed(list(inner.values() if isinstance(inner, dict) else inner))
     return "\n".join(found)
+
+
+def _lines_of(text: str) -> list[str]:
+    return [line.strip() for line in text.splitlines() if line.strip()]
+
+
+def _line_digests(lines: list[str]) -> frozenset[bytes]:
+    return frozenset(raw_digest(line.encode()) for line in lines)
 
 
 def _key(part: Part) -> bytes:

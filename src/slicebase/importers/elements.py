@@ -24,7 +24,6 @@ from slicebase.importers.json_stream import (
     RecordLine,
     json_lines,
     pieces,
-    without_bom,
 )
 from slicebase.importers.values import ImportSource
 
@@ -54,7 +53,7 @@ def split_elements(source: ImportSource) -> Iterator[bytes | None]:
     splitter = _Splitter()
     waiting: list[bytes] = []
     size = 0
-    for chunk in without_bom(source):
+    for chunk in _without_bom(source):
         waiting.append(chunk)
         size += len(chunk)
         if size >= splitter.held:  # so that a long element is not scanned again with every chunk
@@ -62,6 +61,17 @@ def split_elements(source: ImportSource) -> Iterator[bytes | None]:
             waiting, size = [], 0
     yield from splitter.feed(b"".join(waiting))
     yield from splitter.close()
+
+
+def _without_bom(source: ImportSource) -> Iterator[bytes]:
+    chunks = iter(source.chunks)
+    head = b""
+    for chunk in chunks:
+        head += chunk
+        if len(head) >= len(BOM):
+            break
+    yield head.removeprefix(BOM)
+    yield from chunks
 
 
 class _Splitter:

@@ -277,6 +277,13 @@ BOM: Final = b"\xef\xbb\xbf"
 COMMENTS: Final = (b"#", b"//")
 
 
+class LinePlace(NamedTuple):
+    """Where a line begins in its file."""
+
+    lines: int  # before it
+    offset: int
+
+
 class RecordLine(NamedTuple):
     """A record, or what is in its place. `kind` is set if the line is known not to hold a record."""
 
@@ -284,34 +291,40 @@ class RecordLine(NamedTuple):
     size: int
     piece: DecodedValue
     kind: str | None = None
+    place: LinePlace | None = None  # in JSON Lines
 
 
-def json_lines(source: ImportSource, is_record: IsRecord, lines_before: int = 0) -> Iterator[RecordLine]:
+def json_lines(
+    source: ImportSource, is_record: IsRecord, lines_before: int = 0, bytes_before: int = 0
+) -> Iterator[RecordLine]:
     """Yields every record of a source, and ignores blank lines. Raises nothing."""
-    for number, data in enumerate(_lines(source), start=lines_before + 1):
+    for number, (data, size) in enumerate(_lines(source), start=lines_before + 1):
         where = f"{source.name}:{number}"
-        stripped = data.strip()
+        place = LinePlace(number - 1, bytes_before)
+        bytes_before += size
+        stripped = (data.removeprefix(BOM) if number == 1 else data).strip()
         if data is _OVERLONG:
-            yield RecordLine(where, 0, DecodedValue(problem="too-large", detail=f"more than {MAX_RECORD >> 20} MiB"))
+            refused = DecodedValue(problem="too-large", detail=f"more than {MAX_RECORD >> 20} MiB")
+            yield RecordLine(where, 0, refused, place=place)
         elif stripped.startswith(COMMENTS):
-            yield RecordLine(where, len(data), DecodedValue(), kind="comment")
+            yield RecordLine(where, len(data), DecodedValue(), "comment", place)
         elif stripped:
             for piece in pieces(stripped, is_record):
-                yield RecordLine(where, len(data), piece)
+                yield RecordLine(where, len(data), piece, place=place)
 
 
 _OVERLONG = b"(a line that is too long)"
 
 
-def _lines(source: ImportSource) -> Iterator[bytes]:
-    """Yields the lines of a source without a byte order mark; `_OVERLONG` for a line that is too long."""
+def _lines(source: ImportSource) -> Iterator[tuple[bytes, int]]:
+    """Yields the lines of a source, each with its size and that of its end; `_OVERLONG` for one that is too long."""
     held: list[bytes] = []
     size = 0
     overlong = False
-    for chunk in without_bom(source):
+    for chunk in source.chunks:
         *ended, rest = chunk.split(b"\n")
         for line in ended:
-            yield _OVERLONG if overlong else b"".join((*held, line))
+            yield _OVERLONG if overlong else b"".join((*held, line)), size + len(line) + 1
             held, size, overlong = [], 0, False
         size += len(rest)
         overlong = overlong or size > MAX_RECORD
@@ -320,16 +333,4 @@ def _lines(source: ImportSource) -> Iterator[bytes]:
         elif rest:
             held.append(rest)
     if held or overlong:
-        yield _OVERLONG if overlong else b"".join(held)
-
-
-def without_bom(source: ImportSource) -> Iterator[bytes]:
-    """Yields the chunks of a source without a byte order mark."""
-    chunks = iter(source.chunks)
-    head = b""
-    for chunk in chunks:
-        head += chunk
-        if len(head) >= len(BOM):
-            break
-    yield head.removeprefix(BOM)
-    yield from chunks
+        yield _OVERLONG if overlong else b"".join(held), size

@@ -150,13 +150,13 @@ class Thread:
     ) -> None:
         self.builder = builder
         self.session = session or fallback
-        self._is_named = session is not None
+        self.is_named = session is not None
         self.clock = clock or SourceClock()
         self.links = ParentLinks() if links is None else links
         self.last: str | None = None
-        self._ids = {} if ids is None else ids  # turn ids of source ids that are not UUIDs
+        self.ids = {} if ids is None else ids  # turn ids of source ids that are not UUIDs
         self._hashes: dict[str, str] = {}  # source hashes of turns with such an id
-        self._calls = {} if calls is None else calls  # tool calls without a result yet, with their turns
+        self.calls = {} if calls is None else calls  # tool calls without a result yet, with their turns
         self._position = -1
 
     @property
@@ -223,7 +223,7 @@ class Thread:
             return None
         if is_uuid(known):
             return known.lower()
-        return self._ids.get(known) or turn_id(self.builder.format, self.session, known)
+        return self.ids.get(known) or turn_id(self.builder.format, self.session, known)
 
     def _turn(self, draft: TurnDraft, source_hash: str, where: str) -> tuple[Turn, dict[str, str], bool]:
         """Returns the turn of a record, the calls that it answers, and whether it is the first record of that turn.
@@ -231,7 +231,7 @@ class Thread:
         A record that is repeated in its file states no parents again: those of the first may have been repaired.
         """
         turn = self._own_id(draft.source_id, source_hash, where)
-        if not self._is_named:
+        if not self.is_named:
             self.builder.unnamed.add(self.session)
         time, guessed = self.clock.read(draft.time)
         if guessed:
@@ -244,7 +244,7 @@ class Thread:
         self.last = turn
         if is_new:
             calls = (part.call_id for part in draft.parts if part.type == "tool_call" and part.call_id)
-            self._calls.update((call, turn) for call in calls)
+            self.calls.update((call, turn) for call in calls)
         return Turn(turn, self.session, draft.role, draft.parts, time, parents, source_hash), answered, is_new
 
     def _joined(self, turn: str, draft: TurnDraft, called: Iterable[str]) -> tuple[tuple[Parent, ...], list[str]]:
@@ -256,7 +256,7 @@ class Thread:
     def _answered(self, parts: Iterable[Part]) -> dict[str, str]:
         """Returns the calls whose results are in these parts, with their turns. A result names its call."""
         results = (part.call_id for part in parts if part.type == "tool_result" and part.call_id)
-        return {call: turn for call in results if (turn := self._calls.pop(call, None)) is not None}
+        return {call: turn for call in results if (turn := self.calls.pop(call, None)) is not None}
 
     def _known(self, source_ids: Iterable[Any]) -> list[str]:
         return [known for source_id in source_ids if (known := self.id_of(source_id)) is not None]
@@ -269,5 +269,5 @@ class Thread:
             if self._hashes.setdefault(own, source_hash) != source_hash:
                 self.builder.note("repeated-id", where, str(source_id))
                 return turn_id(self.builder.format, self.session, self._position)
-            self._ids.setdefault(str(source_id), own)
+            self.ids.setdefault(str(source_id), own)
         return own

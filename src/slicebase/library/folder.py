@@ -5,7 +5,7 @@ the files whose names are not ULIDs. A file that cannot be read is reported wher
 """
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -39,6 +39,7 @@ class SliceFolder:
         self.payloads = workspace.library / PAYLOADS
         self.payloads_lock = workspace.payloads_lock
         self.journal = Journal(workspace)
+        self.before_write: Callable[[], None] = lambda: None  # may raise: then nothing is written
         self._lock = workspace.lock
         self._ids: dict[str, tuple[object, str]] = {}  # of files with other names, with the state of each
         self._names: dict[str, str] = {}  # those names, by id: hints, since anybody may rename files
@@ -247,6 +248,7 @@ class FolderWriter:
         """Deletes a file of which everything is elsewhere, unless somebody has changed it since it was read."""
         if not self._is_unchanged(file):
             raise _conflict(file)
+        self.folder.before_write()
         remove(self.folder.path_of(file), within=self.folder.root)
 
     def write(self, *writes: "FileWrite", dry_run: bool = False) -> None:
@@ -258,6 +260,7 @@ class FolderWriter:
             if data is not None
         ]
         if files and not dry_run:
+            self.folder.before_write()
             self.folder.journal.write(files)
 
     def _checked(self, given: "FileWrite") -> bytes | None:
@@ -303,6 +306,8 @@ class FolderWriter:
                 refused.append((new, error))
             else:
                 written += [] if data is None else [(_own_name(new), data)]
+        if written:
+            self.folder.before_write()
         write_all(self.folder.path, written, within=self.folder.root)
         return refused
 

@@ -45,7 +45,7 @@ class ServerEnvironment(NamedTuple):
 
         around: dict[str, Any] = {"clock": self.clock, "entropy": self.entropy, "redact": self.redact}
         base = Slicebase.open(self.start, self.root, create=False, **around)
-        base.before_first_commit = self.go_on
+        base.before_first_write = self.go_on
         base.index_progress = lambda done, total: self.progress(f"{done:,} of {total:,} files read")
         return base
 

@@ -39,8 +39,7 @@ class Database:
         self._file = _file_id(path)
         self._has_grown = has_grown  # rows were appended through this connection, and not logged
         self._unlogged = 0
-        self.before_first_commit: Callable[[], None] = lambda: None  # may raise: then nothing is stored
-        self._has_stored = False
+        self.before_commit: Callable[[], None] = lambda: None  # may raise: then nothing is stored
 
     def close(self) -> None:
         """Logs what has grown, and closes the connection. What cannot be logged is logged after the next write."""
@@ -95,9 +94,7 @@ class Database:
             return
         with self._transaction() as connection:
             yield connection
-            if not self._has_stored:  # what has begun to store is not left half done
-                self.before_first_commit()
-        self._has_stored = True
+            self.before_commit()
         self._unlogged += self._has_grown
         if self._unlogged > _UNLOGGED:
             with suppress(SlicebaseError):  # the transaction itself is stored

@@ -21,7 +21,6 @@ from slicebase.errors import SlicebaseError
 from slicebase.history.notes import Compacted, CompactedNotes, SessionContext
 from slicebase.verbs.hook_imports import (
     LONGEST_WORK,
-    PAUSE,
     HookWork,
     Say,
     import_transcript,
@@ -243,6 +242,8 @@ def _narrative(work: HookWork, note: Compacted) -> str | None:
         begun = _begin_narrative(work, note)
         note.narrative, note.tries = begun.narrative, max(begun.tries, 1)
     note.narrative, note.worker = _awaited(work, note)
+    if note.narrative is not None and not work.has_time():
+        return None  # the next prompt shows it
     if note.narrative is not None:
         text = _narrative_text(work, note.narrative)
         note.reported = True
@@ -266,13 +267,13 @@ def _is_begun(note: Compacted) -> bool:
 def _awaited(work: HookWork, note: Compacted) -> tuple[str | None, int | None]:
     """Waits for the narrative, as long as the client allows. Returns its file, and the process that makes it."""
     while note.narrative is None and note.worker is not None:
-        is_over = not _is_running(note) or time.monotonic() >= work.deadline
+        is_over = not _is_running(note) or not work.can_wait()
         now = work.notes.get(work.call.session)  # after the look at the process, which writes the note at its end
         if now is None or now.narrative is not None or now.worker is None:
             return (now.narrative, now.worker) if now else (None, None)
         if is_over:
             break
-        time.sleep(PAUSE)
+        work.pause()
     return note.narrative, note.worker
 
 
@@ -322,7 +323,7 @@ def _files_again(work: HookWork, note: Compacted) -> str | None:
     """Returns people's own files once after a compaction, which has taken them from the context."""
     from slicebase.verbs.newest import ShownFiles
 
-    if note.files:
+    if note.files or not work.has_time():
         return None
     note.files = True
     kept = work.contexts.get(work.call.session)

@@ -5,7 +5,8 @@ A client stops a hook after some seconds, and an import that is stopped stores n
 
 import time
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from dataclasses import dataclass
+from typing import Final
 
 from slicebase.agents.clients import HookEvent, client_named
 from slicebase.agents.hook_calls import HookCall
@@ -15,14 +16,17 @@ from slicebase.verbs.parts import Parts
 
 Say = Callable[[str], object]  # tells the user something that is no error
 
-_MARGIN: Final = 3.0  # seconds of a hook's time that are not spent with waiting
+# What is left to do after waiting takes about as long as what was done before it, on a busy machine, too.
+_MARGIN: Final = (3.0, 2.0)  # what is not spent with waiting: seconds, and the share of the work up to now
+_LAST_STEP: Final = (1.0, 0.25)  # the same for a text that the next prompt can show as well
 _LONG: Final = 4 << 20  # bytes of a transcript that are read in about a second
 _BUSY: Final = 3000  # milliseconds that a hook waits for another process that writes
-PAUSE: Final = 0.05  # seconds between two looks
+_PAUSE: Final = 0.05  # seconds between two looks
 LONGEST_WORK: Final = 600.0  # seconds of such a process; another one may have its number after that
 
 
-class HookWork(NamedTuple):
+@dataclass
+class HookWork:
     """A call with what is needed to answer it."""
 
     parts: Parts
@@ -30,6 +34,7 @@ class HookWork(NamedTuple):
     wait: bool
     say: Say
     begun: float
+    slept: float = 0.0  # seconds
 
     @property
     def notes(self) -> CompactedNotes:
@@ -45,10 +50,24 @@ class HookWork(NamedTuple):
         own = getattr(self.parts.settings, f"hooks_{self.call.client.replace('-', '_')}_tokens", None)
         return own or self.parts.settings.hooks_tokens
 
-    @property
-    def deadline(self) -> float:
-        """When the hook has to stop waiting, so that the client does not stop it."""
-        return self.begun + client_named(self.call.client).seconds(self.call.name) - _MARGIN
+    def can_wait(self) -> bool:
+        """Returns whether the hook may wait longer, so that the client does not stop it while it does the rest."""
+        return self._has(*_MARGIN)
+
+    def has_time(self) -> bool:
+        """Returns whether there is time for another text."""
+        return self.wait or self._has(*_LAST_STEP)
+
+    def _has(self, least: float, share: float) -> bool:
+        spent = time.monotonic() - self.begun
+        left = client_named(self.call.client).seconds(self.call.name) - spent
+        return left > max(least, share * (spent - self.slept))
+
+    def pause(self) -> None:
+        """Waits a moment for another process."""
+        before = time.monotonic()
+        time.sleep(_PAUSE)
+        self.slept += time.monotonic() - before
 
 
 def import_transcript(work: HookWork) -> int:
@@ -101,9 +120,9 @@ def is_read(work: HookWork, note: Compacted) -> bool:
             return True
         note.reader, note.reading = start_reader(work), time.time()
     while is_running(note.reader) and abs(time.time() - note.reading) < LONGEST_WORK:
-        if time.monotonic() >= work.deadline:
+        if not work.can_wait():
             return False
-        time.sleep(PAUSE)
+        work.pause()
     note.reader = None
     return True
 

@@ -11,7 +11,7 @@ from typing import Final
 
 from slicebase.agents.hook_calls import HookCall
 from slicebase.history.notes import Compacted, CompactedNotes
-from slicebase.verbs.hook_imports import LONGEST_WORK, PAUSE, HookWork, read_transcript
+from slicebase.verbs.hook_imports import LONGEST_WORK, HookWork, read_transcript
 from slicebase.verbs.parts import Parts
 
 _SHORT: Final = 256 << 10  # bytes of a session whose losses a hook finds by itself
@@ -91,7 +91,7 @@ def are_found(work: HookWork, note: Compacted) -> bool:
             note.finder = start_alone("--root", str(parts.root), *command, folder=parts.root)
             note.finding, note.finds = time.time(), note.finds + 1
             work.notes.keep(session, note)
-        if time.monotonic() >= work.deadline:
+        if not work.can_wait():
             return False
-        time.sleep(PAUSE)
+        work.pause()
     return True

@@ -42,7 +42,8 @@ class Parts:
         self.workspace = workspace
         self.surroundings = surroundings or Surroundings(workspace)
         self.index_progress: ReadProgress = lambda done, total: None
-        self.before_first_commit: Callable[[], None] = lambda: None  # may raise: then the database stores nothing
+        self.before_first_write: Callable[[], None] = lambda: None  # may raise: then nothing is stored
+        self._has_written = False
         _refuse_unsafe_process()
         _opened.add(self)
 
@@ -67,7 +68,7 @@ class Parts:
         from slicebase.truth.truth import open_truth
 
         truth = open_truth(self.workspace, self.surroundings, create=True)
-        truth.database.before_first_commit = self.before_first_commit
+        truth.database.before_commit = self._before_write
         return truth
 
     @part
@@ -83,6 +84,12 @@ class Parts:
         from slicebase.library.folder import SliceFolder
 
         return SliceFolder(self.workspace)
+
+    def _before_write(self) -> None:
+        """Looks before the first write to the database or to slice files: what has begun is not left half done."""
+        if not self._has_written:
+            self.before_first_write()
+        self._has_written = True
 
     @part
     def names(self) -> "Names":
@@ -110,7 +117,9 @@ class Parts:
         """The library of slice files, with all its verbs."""
         from slicebase.library.library import Library
 
-        return Library(self.workspace, lambda: self.truth, self.surroundings, self.index_progress)
+        library = Library(self.workspace, lambda: self.truth, self.surroundings, self.index_progress)
+        library.folder.before_write = self._before_write
+        return library
 
     @part
     def library_chunks(self) -> "LibraryChunks":
