@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slicebase.core.ids import turn_id
+from slicebase.core.times import from_text
 from slicebase.graph.turn import Edge, Parent, Part
 from tests.importers.reading import jsonl, take, texts
 
@@ -298,6 +299,7 @@ def test_the_oldest_form_is_one_object() -> None:
     document = {"session": {"id": "oldest", "timestamp": "2025-04-01T00:00:00Z", "instructions": ""}, "items": items}
     taken = take(("rollout-3.json", json.dumps(document, indent=1).encode()))
     assert [(turn.session, *texts(turn)) for turn in taken.turns] == [("oldest", "hi")]
+    assert taken.turns[0].time == from_text("2025-04-01T00:00:00Z"), "that of the session"
     assert taken.report.records == 2
 
 
