@@ -12,6 +12,7 @@
 - A file may hold several sessions, copied or continued; each record names its session.
 """
 
+from collections import defaultdict
 from collections.abc import Generator, Iterable, Iterator
 from typing import Any, Final
 
@@ -121,10 +122,11 @@ class Transcript:
         self.titles = Titles(self.builder, state.titles if state else None)
         self.boundaries = Boundaries(self.links, state.boundaries if state else None)
         self.agents = AgentCalls(*((Agents(state.agents), state.prompts, state.starters) if state else (Agents(),)))
-        self.queues = {session: MessageQueue(queue) for session, queue in (state.queues if state else {}).items()}
+        self.queues: defaultdict[str, MessageQueue] = defaultdict(MessageQueue)
         if state is not None:
             self.clock.now = state.now
             self.builder.restore(state.builder)
+            self.queues.update({session: MessageQueue(queue) for session, queue in state.queues.items()})
             for session, known in state.threads.items():
                 self._thread(session).restore(known)
 
@@ -232,7 +234,7 @@ class Transcript:
     def _admit(self, record: SourceRecord, where: str) -> Iterator[Batch]:
         thread = self._thread(self._session_of(record))
         if record.get("isSidechain") is not True and thread.id_of(record.get("uuid")) not in self.links:
-            read = self._queue(thread.session).read(record)
+            read = self.queues[thread.session].read(record)
             self._count([read.found] if read.found else [])
             if read.is_copy:
                 thread.add_non_turn(NonTurn("attachment/queued_command", record.get("uuid"), record.get("parentUuid")))
@@ -359,22 +361,17 @@ class Transcript:
 
     # The queue
 
-    def _queue(self, session: str) -> MessageQueue:
-        if session not in self.queues:
-            self.queues[session] = MessageQueue()
-        return self.queues[session]
-
     def _queue_operation(self, record: SourceRecord) -> None:
         session = self._session_of(record)
         operation = record.get("operation")
-        if self._queue(session).operate(operation, record.get("content"), record.get("timestamp")):
+        if self.queues[session].operate(operation, record.get("content"), record.get("timestamp")):
             self.builder.postpone()
         else:
             self._thread(session).add_non_turn(NonTurn(other_kind(record)))
 
     def _after_queue(self, thread: Thread, record: SourceRecord, where: str) -> Generator[Batch, None, SourceRecord]:
         """Adds the messages that the model got from the queue before this record, between it and its parent."""
-        departed = self._queue(thread.session).take()
+        departed = self.queues[thread.session].take()
         if not any(each.message for each in departed):
             self._count(departed)
             return record

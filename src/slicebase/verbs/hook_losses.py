@@ -28,7 +28,7 @@ def find_losses(parts: Parts, session: str, call: HookCall | None = None, before
     from slicebase.verbs.lost_prepared import prepare_losses
 
     if before is None or _has_summary(parts, session, before, call):
-        prepare_losses(parts, session)
+        prepare_losses(parts, parts.stored_names.id("session", session))
 
 
 def _has_summary(parts: Parts, session: str, before: int, call: HookCall | None) -> bool:
