@@ -6,6 +6,8 @@ reads a large session completely, and a process that asks often reads at most tw
 """
 
 from collections import Counter, OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from slicebase.core.ids import uuid_of
 from slicebase.core.times import is_up_to
@@ -48,8 +50,16 @@ class Sessions:
         self._homes: dict[str, str] = {}
         self._read: Counter[_Wanted] = Counter()  # turns that slices have read of sessions that are not cached
 
-    def around(self, turn_id: str, as_of: int | None = None) -> CompactSession | StoredGraph:
-        """Returns the graph of a turn's session, up to a time, from which slices are selected."""
+    @contextmanager
+    def around(self, turn_id: str, as_of: int | None = None) -> Iterator[CompactSession | StoredGraph]:
+        """Gives the graph of a turn's session, up to a time, from which slices are selected.
+
+        Inside the block it is one state of the session, even if another process writes meanwhile.
+        """
+        with self._database.reading():
+            yield self._around(turn_id, as_of)
+
+    def _around(self, turn_id: str, as_of: int | None) -> CompactSession | StoredGraph:
         session = self._home(turn_id)
         wanted = session, as_of
         kept = self._current(wanted)
@@ -71,7 +81,7 @@ class Sessions:
             if policy.max_radius > _FAR and policy.max_nodes >= self._count(wanted[0]):  # it may select all turns
                 graph: CompactSession | StoredGraph = self._current(wanted) or self._keep(wanted)
             else:
-                graph = self.around(turn_id, as_of)
+                graph = self._around(turn_id, as_of)
             return context_slice(graph, turn_id, policy)
 
     def whole(self, session: str) -> CompactSession:
