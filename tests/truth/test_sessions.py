@@ -14,6 +14,7 @@ from slicebase.graph.turn import Edge, Turn
 from slicebase.truth.sessions import SMALL, Sessions
 from slicebase.truth.stored_graph import StoredGraph
 from slicebase.truth.truth import Truth
+from tests.codes import code_of
 from tests.conversations import SESSION, annotate, chain, name, store, turn
 
 LONG = SMALL + 200
@@ -86,6 +87,16 @@ def test_a_graph_that_is_read_turn_by_turn_is_one_state_while_another_process_wr
     with truth.sessions.around(name(3)) as graph:
         assert name("new") in graph.children(name(9))
     other.close()
+
+
+@pytest.mark.parametrize("length", [20, LONG], ids=["small", "large"])
+@pytest.mark.parametrize("damage", ["kind=99", "fields = x'00'", "parents = x'01'", "parents=x'0200000000000000ff'"])
+def test_a_row_that_no_record_gives_is_damage_and_not_an_error_of_the_program(
+    truth: Truth, length: int, damage: str
+) -> None:
+    truth.turns.add(SESSION, chain(length), annotate)
+    truth.database.connection.execute(f"UPDATE nodes SET {damage} WHERE seq = 3")
+    assert code_of(truth.sessions.slice_around, name(2), DEFAULT) == "database-damaged"
 
 
 def test_a_cached_session_contains_turns_and_links_that_another_process_adds(truth: Truth, tmp_path: Path) -> None:
