@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from slicebase.graph import on_demand
 from slicebase.graph.best_first import context_slice
 from slicebase.graph.compact import CompactSession
+from slicebase.graph.on_demand import Near
 from slicebase.graph.policy import BROAD, DEFAULT, FOCUSED, SlicePolicyV1
 from slicebase.graph.selection import select
 from slicebase.graph.turn import Edge, Turn
@@ -97,6 +99,22 @@ def test_a_row_that_no_record_gives_is_damage_and_not_an_error_of_the_program(
     truth.turns.add(SESSION, chain(length), annotate)
     truth.database.connection.execute(f"UPDATE nodes SET {damage} WHERE seq = 3")
     assert code_of(truth.sessions.slice_around, name(2), DEFAULT) == "database-damaged"
+
+
+@pytest.mark.parametrize("limit", [0, 5, 59, 60, 1_000_000])
+def test_a_family_is_ranked_once_however_many_of_its_turns_are_selected(truth: Truth, limit: int) -> None:
+    class Counted(StoredGraph):
+        asked = 0
+
+        def best_children(self, number: int, limit: int) -> list[Near]:
+            self.asked += 1
+            return super().best_children(number, limit)
+
+    truth.turns.add(SESSION, [turn("hub"), *(turn(n, "hub") for n in range(60))], annotate)
+    graph = Counted(truth.database.connection, "s")
+    policy = SlicePolicyV1(max_nodes=40, max_siblings_per_node=limit)
+    assert on_demand.context_slice(graph, name(7), policy) == context_slice(truth.sessions.whole("s"), name(7), policy)
+    assert graph.asked == 1
 
 
 def test_a_cached_session_contains_turns_and_links_that_another_process_adds(truth: Truth, tmp_path: Path) -> None:
