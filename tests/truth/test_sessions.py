@@ -6,13 +6,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from slicebase.graph import on_demand
 from slicebase.graph.best_first import context_slice
 from slicebase.graph.compact import CompactSession
+from slicebase.graph.on_demand import Near
 from slicebase.graph.policy import BROAD, DEFAULT, FOCUSED, SlicePolicyV1
+from slicebase.graph.selection import select
 from slicebase.graph.turn import Edge, Turn
 from slicebase.truth.sessions import SMALL, Sessions
 from slicebase.truth.stored_graph import StoredGraph
 from slicebase.truth.truth import Truth
+from tests.codes import code_of
 from tests.conversations import SESSION, annotate, chain, name, store, turn
 
 LONG = SMALL + 200
@@ -34,7 +38,8 @@ def test_a_slice_of_a_large_session_is_that_of_the_complete_one(truth: Truth, po
     whole = truth.sessions.whole("s")
     parts = Sessions(truth.database, truth.turns)
     for anchor in ("0-0", "2-60", "3-7", "5-119"):
-        assert isinstance(parts.around(name(anchor)), StoredGraph)
+        with parts.around(name(anchor)) as graph:
+            assert isinstance(graph, StoredGraph)
         assert parts.slice_around(name(anchor), policy) == context_slice(whole, name(anchor), policy)
 
 
@@ -42,14 +47,16 @@ def test_a_session_that_may_be_selected_completely_is_read_at_once(truth: Truth)
     truth.turns.add(SESSION, chain(LONG), annotate)
     everything = SlicePolicyV1(max_nodes=LONG, max_radius=LONG)
     assert len(truth.sessions.slice_around(name(3), everything).contents.turns) == LONG
-    assert isinstance(truth.sessions.around(name(3)), CompactSession)
+    with truth.sessions.around(name(3)) as graph:
+        assert isinstance(graph, CompactSession)
 
 
 def test_a_process_that_asks_often_reads_the_complete_session_and_caches_it(truth: Truth) -> None:
     truth.turns.add(SESSION, chain(LONG), annotate)
     kinds = []
     for n in range(0, LONG, 8):
-        kinds.append(type(truth.sessions.around(name(n))))
+        with truth.sessions.around(name(n)) as graph:
+            kinds.append(type(graph))
         truth.sessions.slice_around(name(n), DEFAULT)
     assert kinds[0] is StoredGraph
     assert kinds[-1] is CompactSession
@@ -69,6 +76,45 @@ def test_slices_do_not_depend_on_the_order_of_insertion(tmp_path_factory: pytest
         slices.append(truth.sessions.slice_around(name(anchor), DEFAULT).export)
         truth.close()
     assert slices[0] == slices[1]
+
+
+def test_a_graph_that_is_read_turn_by_turn_is_one_state_while_another_process_writes(truth: Truth) -> None:
+    truth.turns.add(SESSION, chain(LONG), annotate)
+    other = Truth(truth.database.path)
+    with truth.sessions.around(name(3)) as graph:
+        before = select(graph, name(3), FOCUSED)
+        store(other, [turn("new", 9)])
+        assert name("new") not in graph.children(name(9))
+        assert select(graph, name(3), FOCUSED) == before
+    with truth.sessions.around(name(3)) as graph:
+        assert name("new") in graph.children(name(9))
+    other.close()
+
+
+@pytest.mark.parametrize("length", [20, LONG], ids=["small", "large"])
+@pytest.mark.parametrize("damage", ["kind=99", "fields = x'00'", "parents = x'01'", "parents=x'0200000000000000ff'"])
+def test_a_row_that_no_record_gives_is_damage_and_not_an_error_of_the_program(
+    truth: Truth, length: int, damage: str
+) -> None:
+    truth.turns.add(SESSION, chain(length), annotate)
+    truth.database.connection.execute(f"UPDATE nodes SET {damage} WHERE seq = 3")
+    assert code_of(truth.sessions.slice_around, name(2), DEFAULT) == "database-damaged"
+
+
+@pytest.mark.parametrize("limit", [0, 5, 59, 60, 1_000_000])
+def test_a_family_is_ranked_once_however_many_of_its_turns_are_selected(truth: Truth, limit: int) -> None:
+    class Counted(StoredGraph):
+        asked = 0
+
+        def best_children(self, number: int, limit: int) -> list[Near]:
+            self.asked += 1
+            return super().best_children(number, limit)
+
+    truth.turns.add(SESSION, [turn("hub"), *(turn(n, "hub") for n in range(60))], annotate)
+    graph = Counted(truth.database.connection, "s")
+    policy = SlicePolicyV1(max_nodes=40, max_siblings_per_node=limit)
+    assert on_demand.context_slice(graph, name(7), policy) == context_slice(truth.sessions.whole("s"), name(7), policy)
+    assert graph.asked == 1
 
 
 def test_a_cached_session_contains_turns_and_links_that_another_process_adds(truth: Truth, tmp_path: Path) -> None:

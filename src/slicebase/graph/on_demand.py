@@ -86,6 +86,7 @@ class _Walk:
         self._frontier: list[_Entry] = []
         self._visited: set[int] = set()
         self._expanded: set[int] = set()
+        self._best: dict[tuple[int, ...], tuple[set[int], list[Near]]] = {}  # by parents
         self._families: dict[int, int] = {}  # turns whose children are added one by one, with the rank of their family
         self.selected: list[_Entry] = []
 
@@ -121,11 +122,21 @@ class _Walk:
             self._push(children, distance + 1, number)
         # All children of an expanded turn have been visited: where all parents are expanded, no sibling is new.
         if policy.include_siblings and not self._expanded.issuperset(above):
-            limit = policy.max_siblings_per_node
-            families = [source.best_children(parent, limit + 1) for parent in above]
-            found = {near for family_ in families for near in family_ if near.number != number}
-            best = sorted(found, key=lambda near: (-near.salience, near.turn))[:limit]
-            self._push(best, distance, number)
+            self._push(self._siblings(number, tuple(above), policy.max_siblings_per_node), distance, number)
+
+    def _siblings(self, number: int, above: tuple[int, ...], limit: int) -> Sequence[Near]:
+        """Returns the siblings of a turn with these parents, without those that were visited from another such turn.
+
+        The first turn adds the best of the family. For each other one, the list differs by the turn itself.
+        """
+        if above in self._best:
+            best, following = self._best[above]
+            return following if number in best else ()
+        families = [self._source.best_children(parent, limit + 1) for parent in above]
+        found = {near for family in families for near in family}
+        ranked = sorted(found, key=lambda near: (-near.salience, near.turn))[: limit + 1]
+        self._best[above] = {near.number for near in ranked}, ranked[limit:]
+        return [near for near in ranked if near.number != number][:limit]
 
     def _priority(self, distance: int) -> Priority:
         """Returns the formula of §4 for a distance."""

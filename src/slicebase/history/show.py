@@ -25,8 +25,8 @@ from slicebase.truth.truth import Truth
 def _turn(truth: Truth, name: str) -> dict[str, Any]:
     seq, record = truth.turns.get(name)
     stored = truth.texts.get(f"session:{record.session}", record.content_hash)
-    node = truth.sessions.around(name)
-    shown = node.get_turn(name)
+    with truth.sessions.around(name) as graph:
+        shown, children = graph.get_turn(name), graph.children(name)
     return {
         "session": record.session,
         "number": seq,
@@ -35,7 +35,7 @@ def _turn(truth: Truth, name: str) -> dict[str, Any]:
         "phase": shown.phase,
         "salience": float(shortest(shown.salience)),
         "parents": sorted(f"{kind} turn:{parent}" for parent, kind in truth.turns.parents_of(name)),
-        "children": [f"turn:{child}" for child in node.children(name)],
+        "children": [f"turn:{child}" for child in children],
         "content_hash": record.content_hash,
         "source_hash": record.source_hash,
         "purged": stored.purged if stored else None,

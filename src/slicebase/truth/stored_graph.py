@@ -149,7 +149,7 @@ class StoredGraph:
             nodes |= {row[0]: TurnNode._make(row) for row in rows}
             self._on_read(len(rows))
             if number not in nodes:
-                raise _damaged(f"the turn number {number} of session {self.session_id!r} has no node")
+                raise damaged(f"the turn number {number} of session {self.session_id!r} has no node")
         return nodes[number]
 
     # Wide families
@@ -220,8 +220,9 @@ def compact_row(node: TurnNode) -> CompactRow:
 
 
 def _no_annotation(node: TurnNode) -> SlicebaseError:
-    return _damaged(f"the turn {uuid_of(node.turn)} has no annotation")
+    return damaged(f"the turn {uuid_of(node.turn)} has no annotation")
 
 
-def _damaged(message: str) -> SlicebaseError:
+def damaged(message: str) -> SlicebaseError:
+    """Returns the error for a derived table that does not follow from the records."""
     return SlicebaseError("database-damaged", message, hint="`tt verify` says what else is wrong")

@@ -199,18 +199,23 @@ class _Slices:
     """The context slices around the best turns."""
 
     def __init__(self, truth: Truth, anchors: Sequence[Ranked], request: Request) -> None:
-        self._policy = policy = request.policy
-        self._graphs = [truth.sessions.around(anchor.turn, request.last) for anchor in anchors]
-        self.selections: list[tuple[Ranked, Sequence[FrontierTurn]]] = [
-            (anchor, select(graph, anchor.turn, policy)) for anchor, graph in zip(anchors, self._graphs, strict=True)
-        ]
+        self._sessions, self._policy, self._last = truth.sessions, request.policy, request.last
+        self.selections = [(anchor, self._selected(anchor.turn)) for anchor in anchors]
+
+    def _selected(self, turn: str) -> "Sequence[FrontierTurn]":
+        with self._sessions.around(turn, self._last) as graph:
+            return select(graph, turn, self._policy)
 
     def pinned(self, from_slices: Collection[str]) -> Iterator[PinnedSlice]:
         """Yields the slices that have one of these turns."""
-        for (anchor, selected), graph in zip(self.selections, self._graphs, strict=True):
+        for anchor, selected in self.selections:
             if any(each.turn_id in from_slices for each in selected):
-                found = context_slice(graph, anchor.turn, self._policy)
-                yield PinnedSlice(graph.session_id, anchor.turn, found.slice_id, found.export_hash, found.annotators)
+                yield self._pinned(anchor.turn)
+
+    def _pinned(self, turn: str) -> PinnedSlice:
+        with self._sessions.around(turn, self._last) as graph:
+            found = context_slice(graph, turn, self._policy)
+            return PinnedSlice(graph.session_id, turn, found.slice_id, found.export_hash, found.annotators)
 
 
 _READ_AT_ONCE: Final = 32  # turns: about as many fit into a context of 2,000 tokens

@@ -125,7 +125,8 @@ class Graph:
     def explain(self, turn: str, policy: SlicePolicyV1 | StrPath | None = None) -> Explanation:
         """Returns why each turn of a slice was selected, and why the best of the others were not."""
         chosen = self._chosen(policy)
-        return explain(self._truth.sessions.around(turn), turn, chosen)
+        with self._truth.sessions.around(turn) as graph:
+            return explain(graph, turn, chosen)
 
     def check(self, export: bytes, policy: SlicePolicyV1 | StrPath | None = None) -> tuple[Difference, ...]:
         """Derives a stored SliceExport again and returns the differences; none if it is identical.
