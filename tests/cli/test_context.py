@@ -248,7 +248,13 @@ def test_a_context_asked_again_shows_what_differs(imported: Tt, tmp_path: Path) 
     assert "turn:11111111-1111-4111-8111-111111111111" in [
         change["ref"] for change in done.json["changes"] if change["change"] == "added"
     ]
-    assert imported("context", "--diff", before, done.json["after"], "--json").json["changes"] == done.json["changes"]
+    between = imported("context", "--diff", before, done.json["after"], "--json").json["changes"]
+    assert list(map(without_reason, between)) == list(map(without_reason, done.json["changes"]))
+
+
+def without_reason(change: dict[str, str]) -> dict[str, str]:
+    """Returns a change as both forms know it: only the new context itself knows why each piece has no room in it."""
+    return change if change["change"] != "removed" else {**change, "what": ""}
 
 
 def test_one_flipped_byte_in_the_file_is_found(imported: Tt, tmp_path: Path) -> None:

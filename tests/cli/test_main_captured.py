@@ -140,6 +140,7 @@ CALLS = (
     call("hook run", "UserPromptSubmit", stdin=event()),
     call("hook run", "SessionEnd", stdin=event()),
     call("hook narrate", SESSION),
+    call("hook find", SESSION),
     call("hook read", SESSION, str(LONG_SAMPLE)),
     call("agents-md", "--dry-run"),
     call("why", "claim:known/c1"),
@@ -260,7 +261,18 @@ def test_every_command_that_exists_is_called() -> None:
 
 # `make fuzz` calls every command in every form. These are the ones that build the index, or that start other processes.
 # test_workspace_demo.py calls the demo.
-STARTING = ("init", "doctor", "import", "purge", "hook run", "hook narrate", "merge-driver", "mcp", "verify")
+STARTING = (
+    "init",
+    "doctor",
+    "import",
+    "purge",
+    "hook run",
+    "hook narrate",
+    "hook find",
+    "merge-driver",
+    "mcp",
+    "verify",
+)
 _FIRST = {each.command: each for each in reversed(CALLS)}
 TRIED = [each for each in CALLS if MORE > 1 or each.cold or (each.command in STARTING and _FIRST[each.command] is each)]
 

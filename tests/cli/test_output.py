@@ -28,7 +28,7 @@ HOSTILE = "\x1b[2J\x1b[5m\x1b]0;x\x07 \r\b\0\x7f\x85\x9b5m \u202e\u2066\u200e\u2
 OBEYED = re.compile(r"[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
 # Our own styles, and what begins a line of progress anew.
 OURS = re.compile(r"\x1b\[(?:0|1|2|3[1236]|1;3[1236])m|\r\x1b\[K")
-ELSEWHERE = {"demo", "mcp", "run", "hook", "hook narrate", "hook read", "uninit"}
+ELSEWHERE = {"demo", "mcp", "run", "hook", "hook find", "hook narrate", "hook read", "uninit"}
 MISTAKES = (
     call(HOSTILE),
     call("search", HOSTILE),

@@ -26,7 +26,7 @@ from tests.workspace.test_workspace import git
 FILES = 24
 SECONDS = 20  # after which a command hangs
 # They run as other processes or serve until stdin ends, and call the same verbs.
-ELSEWHERE = {"demo", "mcp", "run", "hook", "hook narrate", "hook read"}
+ELSEWHERE = {"demo", "mcp", "run", "hook", "hook find", "hook narrate", "hook read"}
 WRITES = (
     call("config", "hooks.tokens", "900"),
     call("create", "--title", "A copy", "--summary", "Of a file.", "--from", "document.md", "--copy"),

@@ -76,14 +76,17 @@ class Manifests:
         self.record(built.manifest, to_text(now), texts_to_keep(built))
 
     def get(self, name: str) -> StoredManifest:
-        """Returns the manifest with this id. Raises `broken-record` if it is not the one that was recorded."""
-        data, time = self._data(name)
-        if manifest_id(data) != name:
+        """Returns the manifest with this id. Raises `broken-record` if it is not the one that was recorded.
+
+        One in which a purge has replaced words is read as it is: `tt verify` knows the purges.
+        """
+        data, time, is_purged = self._data(name)
+        if not is_purged and manifest_id(data) != name:
             raise SlicebaseError("broken-record", f"{name} is not as it was recorded", hint="`tt verify` says more")
         return StoredManifest(read_manifest(data), time)
 
-    def _data(self, name: str) -> tuple[bytes, str]:
-        """Returns what is stored of a manifest, and the time at which it was recorded."""
+    def _data(self, name: str) -> tuple[bytes, str, bool]:
+        """Returns what is stored of a manifest, when it was recorded, and whether words of it were purged."""
         row = self._database.connection.execute(_KNOWN, (name,)).fetchone()
         if row is None:
             raise SlicebaseError("no-manifest", f"there is no manifest {name}", hint="`tt context` records one")
@@ -92,7 +95,7 @@ class Manifests:
             raise SlicebaseError("broken-record", f"{name} has lost its text", hint="`tt verify` says more")
         if stored.data is None:
             raise SlicebaseError("purged", f"{name} was purged {stored.purged}")
-        return stored.data, row[0]
+        return stored.data, row[0], stored.purged is not None
 
     def knows(self, name: str) -> bool:
         """Returns whether there is a manifest with this id."""
@@ -125,7 +128,7 @@ class Manifests:
         """
         for name in self.names():
             with suppress(SlicebaseError):
-                data, time = self._data(name)
+                data, time, _ = self._data(name)
                 yield name, StoredManifest(read_manifest(data), time)
 
     def text_of(self, name: str) -> str:
