@@ -378,10 +378,10 @@ DOORS = {
 # Commands through which no text enters that is kept: they name what exists, or write no memory.
 NO_DOORS = {
     "agents-md", "config", "demo", "disconnect", "doctor", "due", "explore", "export", "hook find", "hook install",
-    "hook list", "hook narrate", "hook read", "hook run", "hook status", "hook uninstall", "info", "init", "list", "merge-driver",
-    "recall", "replay", "restore", "routine", "run compact", "run fork", "run list", "run narrative", "run report",
-    "run snapshot", "run status", "seal", "search", "show", "slice", "stale", "status", "turns", "uninit", "validate",
-    "verify", "why",
+    "hook list", "hook narrate", "hook read", "hook run", "hook status", "hook uninstall", "info", "init", "list",
+    "merge-driver", "recall", "replay", "restore", "routine", "run compact", "run fork", "run list", "run narrative",
+    "run report", "run snapshot", "run status", "seal", "search", "show", "slice", "stale", "status", "turns",
+    "uninit", "validate", "verify", "why",
 }  # fmt: skip
 
 
