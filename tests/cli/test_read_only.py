@@ -107,6 +107,13 @@ def test_the_hooks_after_a_compaction_show_what_was_lost(read_only: Call) -> Non
         assert (done.stdout, done.stderr) == ("", "")
 
 
+def test_after_a_compaction_that_could_not_be_noted_the_files_are_shown_again(read_only: Call) -> None:
+    given = {"session_id": "unknown", "transcript_path": str(LONG_SAMPLE), "source": "compact"}
+    done = read_only("hook", "run", "SessionStart", stdin=json.dumps(given))
+    assert "Limits" in json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"]
+    assert done.stderr == ""
+
+
 def test_commands_that_only_read_work(read_only: Call) -> None:
     for command in (
         ["verify"],

@@ -150,6 +150,22 @@ def test_the_servers_main_thread_loads_the_yaml_library() -> None:
     assert done.stdout.strip() == "True"
 
 
+def test_the_first_answer_waits_for_no_module_that_it_does_not_need(folder: Path) -> None:
+    code = (
+        "import sys; from slicebase.cli.main import run; from slicebase.mcp.dispatch import Dispatcher;"
+        "Dispatcher.prepare = lambda _: print(*sys.modules, file=sys.stderr);"  # it is called after the answer
+        "run(['mcp', '--root', '.', '--timeout', '5'])"
+    )
+    hello = asked(1, "initialize", HELLO) + b"\n"
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=ENVIRONMENT, cwd=folder, input=hello, capture_output=True, check=True
+    )
+    assert b"serverInfo" in done.stdout
+    loaded = {".".join(name.split(".")[:2]) for name in done.stderr.decode().split() if name.startswith("slicebase.")}
+    assert loaded == {"slicebase.cli", "slicebase.core", "slicebase.errors", "slicebase.mcp", "slicebase.workspace"}
+    assert "slicebase.workspace.workspace" not in done.stderr.decode().split()
+
+
 def asked(number: int, method: str, params: Any = None) -> bytes:
     return json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params or {}}).encode()
 

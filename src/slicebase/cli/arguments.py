@@ -10,9 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import click
 
-from slicebase.context.query import FILTERS
-from slicebase.core.short_ids import shared
-
 # Patterns are compiled on first use, for a fast start: most arguments need none.
 _LONG = r"(?s:--[A-Za-z][A-Za-z0-9_-]*(=.*)?)"
 _SHORT = r"-[A-Za-z]+"
@@ -67,6 +64,8 @@ def _is_meant_as_option(given: str, options: Mapping[str, click.Parameter]) -> b
 
 def _is_almost(one: str, other: str) -> bool:
     """Returns whether two words are the same but for one letter, or for two letters that changed places."""
+    from slicebase.core.short_ids import shared
+
     start = shared(one, other)
     end = shared(one[start:][::-1], other[start:][::-1])
     left, right = one[start : len(one) - end], other[start : len(other) - end]
@@ -97,10 +96,6 @@ def _named(given: str) -> Iterator[tuple[str, bool]]:
 
 # Queries
 
-_NAMES = "|".join(FILTERS)
-_SPACED_FILTER = rf'(-?(?:{_NAMES})):(?!")(\S+\s[^"]*)'
-_ANOTHER_FILTER = rf"\s-?(?:{_NAMES}):"
-
 
 def as_query(given: Sequence[str]) -> str:
     """Returns the arguments of a command as one query. A single argument is the query as it was typed."""
@@ -116,5 +111,10 @@ def as_filters(given: Sequence[str]) -> str:
 
 
 def _filter_with_spaces(given: str) -> str:
-    match = re.fullmatch(_SPACED_FILTER, given) if ":" in given else None
-    return f'{match[1]}:"{match[2]}"' if match and not re.search(_ANOTHER_FILTER, match[2]) else given
+    if ":" not in given:
+        return given
+    from slicebase.context.query import FILTERS  # imported here: a command with an option, too, loads this module
+
+    names = "|".join(FILTERS)
+    match = re.fullmatch(rf'(-?(?:{names})):(?!")(\S+\s[^"]*)', given)
+    return f'{match[1]}:"{match[2]}"' if match and not re.search(rf"\s-?(?:{names}):", match[2]) else given

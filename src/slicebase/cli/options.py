@@ -20,7 +20,6 @@ from slicebase.cli.output import (
     printable,
 )
 from slicebase.errors import SlicebaseError, Where
-from slicebase.workspace.workspace import LIBRARY
 
 if TYPE_CHECKING:
     from slicebase.base import Slicebase
@@ -48,6 +47,8 @@ def named_root(ctx: click.Context) -> Path | None:
 
 def _without_library(folder: Path) -> Path:
     """Returns the workspace of a folder of slice files; any other folder is one itself."""
+    from slicebase.workspace.workspace import LIBRARY
+
     return folder.absolute().parent if folder.name == LIBRARY else folder
 
 

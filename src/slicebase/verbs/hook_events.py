@@ -114,9 +114,9 @@ def _after_compaction(work: HookWork) -> str | None:
     """
     note = work.notes.get(work.call.session)
     if note is None or not _is_begun(note):
-        if truth_is_read_only(work):
-            return None
         note = Compacted()
+        if truth_is_read_only(work):
+            return _files_again(work, note)
         work.notes.put(work.call.session, note)
         if not is_long(work):
             import_transcript(work)
