@@ -68,7 +68,7 @@ def _size(call: HookCall | None) -> int:
 def are_found(work: HookWork, note: Compacted) -> bool:
     """Returns whether the losses of a compaction are known, or need little time; waits as long as the client allows.
 
-    A process that was killed is replaced once. If that does not help either, a note says that there are none.
+    A process that was killed is replaced once. If that does not help either, the prompt names `tt lost`.
     """
     from slicebase.history.paths import summaries
     from slicebase.verbs.lost_prepared import is_prepared
