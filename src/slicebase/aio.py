@@ -22,6 +22,7 @@ from slicebase import base as sync
 from slicebase.agents.memory_tool import MemoryTool as SyncMemoryTool
 from slicebase.library.library import Library as SyncLibrary
 from slicebase.verbs.graph import Graph as SyncGraph
+from slicebase.verbs.policies import Policies as SyncPolicies
 from slicebase.verbs.recorder import RecordedCall as SyncCall
 from slicebase.verbs.recorder import Recorder as SyncRecorder
 from slicebase.verbs.recorder import refuse_generator
@@ -249,7 +250,20 @@ class Graph(Awaited):
     requested_policy = awaited(SyncGraph.requested_policy)
     select = awaited(SyncGraph.select)
     explain = awaited(SyncGraph.explain)
-    check = awaited(SyncGraph.check)
+    bundle = awaited(SyncGraph.bundle)
+    verify = awaited(SyncGraph.verify)
+    allowed = awaited(SyncGraph.allowed)
+
+
+class Policies(Awaited):
+    """The policies of slices, by their names."""
+
+    list_policies = awaited(SyncPolicies.list_policies)
+    show = awaited(SyncPolicies.show)
+    save = awaited(SyncPolicies.save)
+    diff = awaited(SyncPolicies.diff)
+    import_ = awaited(SyncPolicies.import_)
+    export = awaited(SyncPolicies.export)
 
 
 class MemoryTool(Awaited):
@@ -329,6 +343,11 @@ class Slicebase(Awaited):
     def graph(self) -> Graph:
         """The conversation graph: the stored turns, and context slices around them."""
         return Graph(self._called.graph, self._worker)
+
+    @cached_property
+    def policies(self) -> Policies:
+        """The policies of slices, by their names."""
+        return Policies(self._called.policies, self._worker)
 
     @cached_property
     def library(self) -> Library:

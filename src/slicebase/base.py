@@ -42,8 +42,10 @@ if TYPE_CHECKING:  # keeps start-up fast: a verb imports what it needs when it i
     from slicebase.verbs.found import SearchResults
     from slicebase.verbs.graph import Graph
     from slicebase.verbs.lost import Cost, Losses
+    from slicebase.verbs.policies import Policies
     from slicebase.verbs.runs import Runs
     from slicebase.verbs.seal import Seal
+    from slicebase.verbs.shown import Within
     from slicebase.verbs.status import Overview
     from slicebase.verbs.verify import Verdict
     from slicebase.verbs.why import Reason
@@ -59,15 +61,9 @@ class Slicebase(Parts):
 
     @classmethod
     def open(
-        cls,
-        start: StrPath = ".",
-        root: StrPath | None = None,
-        *,
-        create: bool = True,
-        clock: Clock = time.time,
-        entropy: Entropy = os.urandom,
-        redact: bool = True,
-    ) -> Self:
+        cls, start: StrPath = ".", root: StrPath | None = None, *, create: bool = True,
+        clock: Clock = time.time, entropy: Entropy = os.urandom, redact: bool = True,
+    ) -> Self:  # fmt: skip
         """Opens the workspace at `root`, or the nearest one from `start` upwards; creates a missing one in that folder.
 
         Raises `no-workspace` if there is none and `create` is false. `clock` gives the time, `entropy` random bytes.
@@ -86,15 +82,9 @@ class Slicebase(Parts):
 
     @classmethod
     def init(
-        cls,
-        folder: StrPath = ".",
-        driver: str | None = None,
-        *,
-        adopt: bool = False,
-        clock: Clock = time.time,
-        entropy: Entropy = os.urandom,
-        redact: bool = True,
-    ) -> Self:
+        cls, folder: StrPath = ".", driver: str | None = None, *, adopt: bool = False,
+        clock: Clock = time.time, entropy: Entropy = os.urandom, redact: bool = True,
+    ) -> Self:  # fmt: skip
         """Makes the folder, which may be missing, a workspace and opens it; an existing workspace stays as it is.
 
         `driver` is git's command to merge slice files (`tt merge-driver %O %A %B %P`); `adopt` accepts its database.
@@ -125,6 +115,13 @@ class Slicebase(Parts):
         from slicebase.verbs.graph import Graph
 
         return Graph(self)
+
+    @part
+    def policies(self) -> "Policies":
+        """The policies of slices, by their names."""
+        from slicebase.verbs.policies import Policies
+
+        return Policies(self)
 
     @part
     def runs(self) -> "Runs":
@@ -373,11 +370,13 @@ class Slicebase(Parts):
 
         return add_document(self.library, given_path(path), title=title, copy=copy, provenance=provenance)
 
-    def cite(self, reference: str, quote: str | None = None, *, span: tuple[int, int] | None = None) -> "Evidence":
-        """Adds a quote or a span of the text that a reference names to the evidence ledger."""
-        from slicebase.verbs.evidence import cite_chunk
+    def cite(
+        self, reference: str, quote: str | None = None, *, span: tuple[int, int] | None = None, within: "Within" = None
+    ) -> "Evidence":
+        """Adds a quote or a span of a text to the evidence ledger; `within` a bundle, only what that shows."""
+        from slicebase.verbs.cite import cite_chunk
 
-        return cite_chunk(self, reference, quote=quote, span=span)
+        return cite_chunk(self, reference, quote=quote, span=span, within=within)
 
     def why(self, reference: str, *, forward: bool = False) -> "Reason":
         """Returns what a reference rests on, down to the quoted text; with `forward`, what rests on it."""

@@ -63,6 +63,10 @@ CODES: Mapping[str, ErrorKind] = {
     "policy-name": ErrorKind(
         Exit.CONFLICT, "the name of a policy belongs to other parameters, or is not allowed as a name"
     ),
+    "weak-key": ErrorKind(Exit.REFUSED, "the key of a signature is empty or too short"),
+    "no-key": ErrorKind(Exit.REFUSED, "a bundle is signed, and its key was not given"),
+    "broken-bundle": ErrorKind(Exit.REFUSED, "a bundle or a SliceExport contradicts itself"),
+    "outside-bundle": ErrorKind(Exit.REFUSED, "what is cited was not in the bundle that limits what can be cited"),
     "unknown-policy": ErrorKind(Exit.NOT_FOUND, "no policy has this name or hash"),
     # graphs, graph files and SliceExports
     "no-turn": ErrorKind(Exit.NOT_FOUND, "no turn with this id is stored"),

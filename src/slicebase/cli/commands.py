@@ -53,6 +53,7 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
         "turns": Command("graph.turns", "history:turns", "List sessions and turns, or search their content."),
         "show": Command("show", "history:show", "Show what a reference names."),
         "slice": Command("graph.select", "slice:slice_", "Select the context slice around a turn."),
+        "policy": Command("policies", "policy:policy", "List, save, compare and copy policies of slices."),
         "lost": Command("lost", "lost:lost", "Show what a compaction forgot, and bring it back."),
     },
     "Runs": {
@@ -93,6 +94,16 @@ RUN_VERBS: Mapping[str, str] = {
     "status": "runs.status",
     "report": "runs.report",
     "list": "runs.list_runs",
+}
+
+# The verbs of policies: `tt policy list` and so on.
+POLICY_VERBS: Mapping[str, str] = {
+    "list": "policies.list_policies",
+    "show": "policies.show",
+    "save": "policies.save",
+    "diff": "policies.diff",
+    "import": "policies.import_",
+    "export": "policies.export",
 }
 
 # Commands that other programs call. They are not listed.

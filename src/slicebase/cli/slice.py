@@ -1,17 +1,19 @@
-"""`tt slice`: selects one context slice or a batch of them, or checks a stored one."""
+"""`tt slice`: selects one context slice or a batch of them; `slice_bundle` has what is done with stored ones."""
 
 import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from typing import IO, TYPE_CHECKING, Any, TypeVar
+from typing import IO, TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
+from slicebase.cli import slice_bundle
 from slicebase.cli.history import one_line
 from slicebase.cli.options import open_base
 from slicebase.cli.output import json_option, print_json, print_json_text, print_text, read_input
-from slicebase.core.parsers import read_all, read_json
+from slicebase.cli.slice_bundle import key_option
+from slicebase.core.parsers import read_json
 from slicebase.errors import Exit, SlicebaseError, Where
 from slicebase.verbs.names import shortened
 
@@ -26,46 +28,89 @@ _Item = TypeVar("_Item")
 
 
 @click.command("slice")
-@click.argument("turn", required=False)
-@click.option("--policy", metavar="NAME|HASH|FILE", help="A policy: default, focused, broad, a hash, or a JSON file.")
+@click.argument("references", nargs=-1, metavar="[TURN | REF…]")
+@click.option(
+    "--policy", metavar="NAME|HASH|FILE", help="A policy: default, focused, broad, a saved one, or a JSON file."
+)
 @click.option("--set", "assignments", multiple=True, metavar="KEY=VALUE", help="Change one parameter of the policy.")
 @click.option("--explain", is_flag=True, help="Show why each turn was selected or left out.")
 @click.option("--mermaid", is_flag=True, help="Print the slice as a Mermaid graph.")
+@click.option(
+    "--bundle", metavar="FILE", help="Write the slice to a new file that can be checked elsewhere; - prints it."
+)
 @click.option("--batch", metavar="REQUESTS", help='Read lines {"anchor_turn_id", "policy"?}, print a line for each.')
-@click.option("--check", metavar="FILE", help="Derive a stored SliceExport again, and compare.")
+@click.option("--verify", metavar="FILE", help="Check a bundle or a SliceExport, also without a workspace.")
+@click.option("--admits", metavar="FILE", help="Say which references are in what a bundle or a SliceExport shows.")
+@key_option
 @json_option
 @click.pass_context
 def slice_(
     ctx: click.Context,
-    turn: str | None,
+    /,
+    references: tuple[str, ...],
     policy: str | None,
     assignments: tuple[str, ...],
-    explain: bool,
-    mermaid: bool,
     batch: str | None,
-    check: str | None,
+    verify: str | None,
+    admits: str | None,
+    key: str | None,
     as_json: bool,
+    **shown_as: Any,
 ) -> int:
     """Select the context slice around a turn (SlicePolicy v1).
 
     With --json, print only the SliceExport: the same graph and policy always give the same bytes. A batch prints one
-    SliceExport or error object for each request, in the order of the requests. Nothing is written: give --policy or
-    --set again to --check a slice with parameters of your own. Exit status 1 if a request of a batch failed, or if a
-    checked slice differs.
+    SliceExport or error object for each request, in the order of the requests. Only --bundle writes, to its file.
+
+    --verify runs the checklist of the specification and, of a bundle, derives every hash and the selection again. With
+    the turns here, it says VERIFIED, DRIFTED (the graph has grown or was annotated again) or BROKEN; without them,
+    CONSISTENT. Give --policy or --set for a SliceExport with parameters of your own.
+
+    Exit status 1 if a request of a batch failed, a slice is BROKEN, or a reference was not shown; 6 if a slice is
+    UNVERIFIABLE, as with a signature and no key, or the content of a turn was purged.
     """
-    if sum(given is not None for given in (turn, batch, check)) != 1:
-        raise click.UsageError("Give one of: a turn, --batch, --check.")
-    if turn is None and (explain or mermaid):
-        raise click.UsageError("--explain and --mermaid go with a turn.")
-    if batch is not None and (policy or assignments):
-        raise click.UsageError("--policy and --set go with a turn or with --check: a request of a batch has its own.")
+    _refuse_mixed(ctx)
+    if verify is not None:
+        return slice_bundle.verify(ctx, verify, policy, assignments, key, as_json)
+    if admits is not None:
+        return slice_bundle.admits(ctx, admits, references, key, as_json)
     base = open_base(ctx)
-    graph = base.graph
     if batch is not None:
-        return _batch(graph, batch)
-    if check is not None:
-        return _check(graph, check, graph.policy(policy, assignments) if policy or assignments else None, as_json)
-    return _one(base, str(turn), graph.policy(policy, assignments), explain, mermaid, as_json)
+        return _batch(base.graph, batch)
+    turn, chosen = references[0], base.graph.policy(policy, assignments)
+    if shown_as["bundle"] is not None:
+        return slice_bundle.print_bundle(base, turn, chosen, shown_as["bundle"], key, as_json)
+    return _one(base, turn, chosen, shown_as["explain"], shown_as["mermaid"], as_json)
+
+
+# What each way of calling takes beside --json, by the option that asks for it; None is a turn.
+_TAKEN: Final[Mapping[str | None, frozenset[str]]] = {
+    None: frozenset({"references", "policy", "assignments", "explain", "mermaid", "bundle", "key"}),
+    "batch": frozenset({"batch"}),
+    "verify": frozenset({"verify", "policy", "assignments", "key"}),
+    "admits": frozenset({"admits", "references", "key"}),
+}
+
+
+def _refuse_mixed(ctx: click.Context) -> None:
+    """Refuses options and arguments that do not go together."""
+    given = {name for name, value in ctx.params.items() if value not in (None, (), False)} - {"as_json"}
+    ways = [way for way in _TAKEN if way in given]
+    way = ways[0] if ways else None
+    if len(ways) > 1 or given - _TAKEN[way]:
+        others = sorted(given - _TAKEN[way]) or ways[1:]
+        name = {"references": "A turn", "assignments": "--set"}.get(others[0], f"--{others[0]}")
+        raise click.UsageError(f"{name} does not go with {f'--{way}' if way else 'a turn'}.")
+    references = ctx.params["references"]
+    if way is None and len(references) != 1:
+        raise click.UsageError("Give one of: a turn, --batch, --verify, --admits.")
+    if way == "admits" and not references:
+        raise click.UsageError("Give the references after the file: --admits FILE REF…")
+    shown_as = given & {"explain", "mermaid", "bundle"}
+    if len(shown_as) > 1:
+        raise click.UsageError(f"Give one of --{' and --'.join(sorted(shown_as))}.")
+    if "key" in given and way is None and "bundle" not in given:
+        raise click.UsageError("--key goes with --bundle, --verify or --admits.")
 
 
 def _one(base: "Slicebase", turn: str, policy: "SlicePolicyV1", explain: bool, mermaid: bool, as_json: bool) -> int:
@@ -124,27 +169,6 @@ def _print_explanation(base: "Slicebase", explanation: "Explanation", as_json: b
                 f"  {row['priority']:.6f}  distance {row['distance']}  {short[str(row['turn'])]}  {reached:20}{why}"
                 f"  {one_line(base.graph.turn(str(row['turn'])).text)}"
             )
-
-
-_MOST_CHECKED = 256 << 20  # bytes of an export
-
-
-def _check(graph: "Graph", path: str, policy: "SlicePolicyV1 | None", as_json: bool) -> int:
-    with read_input(path) as stream:
-        data = read_all(stream, path, _MOST_CHECKED)
-    try:
-        differences = graph.check(data, policy)
-    except SlicebaseError as error:
-        raise error.at(Where(path)) from None
-    if as_json:
-        rows = [{"place": d.place, "stored": d.stored, "derived": d.derived} for d in differences]
-        print_json({"identical": not differences, "differences": rows}, default=str)
-    elif differences:
-        for difference in differences:
-            print_text(f"{difference.place}: stored {difference.stored}, derived {difference.derived}")
-    else:
-        print_text("identical")
-    return Exit.FINDINGS if differences else Exit.DONE
 
 
 def _batch(graph: "Graph", path: str) -> int:

@@ -20,6 +20,7 @@ from msgspec.structs import asdict, force_setattr
 
 from slicebase.core.hashing import LARGEST_INTEGER, xxh64
 from slicebase.core.parsers import unique_keys
+from slicebase.core.short_ids import the_only
 from slicebase.errors import SlicebaseError, Where
 from slicebase.graph.binary32 import binary32, power
 from slicebase.graph.turn import PHASES, Phase
@@ -288,7 +289,7 @@ def _no_constant(name: str) -> NoReturn:
 
 # Policies by name and hash
 
-_HASH = re.compile(r"[0-9a-f]{16}")
+_HASH = re.compile(r"[0-9a-f]{8,16}")  # or the beginning of one, by which a policy is found, too
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
 
 
@@ -323,8 +324,13 @@ class PolicySet(NamedTuple):
         return policy
 
     def find(self, text: str) -> SlicePolicyV1:
-        """Returns the policy of a name or a hash. Raises `unknown-policy` if there is none."""
-        found = self.by_hash.get(text) or self.by_name.get(text)
+        """Returns the policy of a name or a hash, also as slices name it. Raises `unknown-policy` if there is none.
+
+        A hash can be given by its beginning (ruling 53).
+        """
+        given = text.removeprefix(f"{POLICY_ID}:")
+        alike = [each for each in self.by_hash if each.startswith(given)] if _HASH.fullmatch(given) else []
+        found = self.by_hash.get(the_only(given, alike, "policies") or given) or self.by_name.get(given)
         if found is None:
             raise SlicebaseError(
                 "unknown-policy", f"there is no policy {text!r}", hint=f"names: {', '.join(sorted(self.by_name))}"

@@ -31,7 +31,7 @@ from slicebase.runs.state import ITEMS
 if TYPE_CHECKING:
     from slicebase.runs.status import RunEntry, RunStatus, RunTally
     from slicebase.truth.run_writer import Logged
-    from slicebase.verbs.evidence import Cite
+    from slicebase.verbs.cite import Cite
 
 
 class EventGiven(Arguments, frozen=True):

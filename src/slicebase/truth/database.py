@@ -22,7 +22,7 @@ from slicebase.truth.failures import database_errors
 from slicebase.truth.schema import SCHEMA
 from slicebase.workspace.boundary import cannot_read, real_path
 
-DATABASE_VERSION = 6
+DATABASE_VERSION = 7
 _APPLICATION_ID = 0x534C4342  # "SLCB": marks the file as a Slicebase database
 _BUSY_MILLISECONDS = 10_000
 _BUSY_AT_END = 1000  # milliseconds that the log waits for another process

@@ -23,6 +23,7 @@ CHAINS: Final[Mapping[str, str | None]] = {
     "snapshots": "run",
     "blobs": None,
     "policies": None,
+    "policy_names": None,
     "manifests": None,
     "evidence": None,
     "acts": None,
@@ -33,6 +34,7 @@ _KEYED: Final[Mapping[str, tuple[str, ...]]] = {
     "texts": ("owner", "hash"),
     "blobs": ("run", "text"),
     "policies": ("policy",),
+    "policy_names": ("name",),
     "manifests": ("manifest",),
     "evidence": ("evidence",),
 }
@@ -77,6 +79,10 @@ CREATE TABLE blobs (
 ) STRICT;
 CREATE TABLE policies (
   seq INTEGER PRIMARY KEY, policy TEXT NOT NULL UNIQUE, record BLOB NOT NULL, hash BLOB NOT NULL
+) STRICT;
+-- the name of a policy, forever: a record has the hash of the policy, and who gave the name, when, and from what
+CREATE TABLE policy_names (
+  seq INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, record BLOB NOT NULL, hash BLOB NOT NULL
 ) STRICT;
 -- a manifest's id is made from its bytes, which are a text of the manifest
 CREATE TABLE manifests (

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from slicebase.context.assemble import Piece
 from slicebase.core.hashing import digest
 from slicebase.core.refs import Ref, parse, recorded
 from slicebase.errors import SlicebaseError, Where
@@ -23,10 +22,8 @@ from slicebase.graph.turn import turn_text
 from slicebase.library.logs import Logs
 from slicebase.library.texts import FoundNote, note_of
 from slicebase.runs.chunks import DocumentChunk, chunks
-from slicebase.runs.evidence import GONE, PURGED, Chunk, Evidence, Lookup, cite, places
-from slicebase.runs.records import Span
+from slicebase.runs.evidence import GONE, PURGED, Chunk, Evidence, Lookup, places
 from slicebase.truth.truth import Truth
-from slicebase.verbs.names import EVERYTHING, existing
 from slicebase.verbs.parts import Parts
 from slicebase.workspace.atomic import read_bytes, read_chunks
 from slicebase.workspace.boundary import real_path
@@ -327,74 +324,3 @@ def add_document(
     summary = f"A text of {len(text)} characters in {len(found)} chunks that can be cited."
     change = library.create(title or path.name, summary, from_file=path, copy=copy, provenance=provenance)
     return AddedDocument(change.file, found, True, change.redacted)
-
-
-def cite_chunk(
-    parts: Parts, reference: str, *, quote: str | None = None, span: tuple[int, int] | None = None
-) -> Evidence:
-    """Adds a quote or a span of the text that a reference names to the evidence ledger.
-
-    A quote that is not there as it is given is searched as it would be stored: without its secrets. A quote whose text
-    has a secret, as a file can have that somebody edited, is refused: it cannot be changed.
-    """
-    chunks, redaction = ChunkTexts(parts), parts.surroundings.redaction
-    reference = existing(parts, str(parts.names.ref(reference, EVERYTHING, otherwise="file")))
-    with parts.truth.database.writing():  # so that no purge comes between what is read and what is kept
-        if quote:
-            chunk, quote = chunks.holding_either(reference, quote, redaction.uncounted(quote))
-        else:
-            chunk = chunks.chunk(reference)
-        evidence = cite(chunk, quote, Span(start=span[0], end=span[1]) if span else None)
-        redaction.refuse("the quote", evidence.quote)
-        parts.truth.ledger.keep(evidence)
-    return evidence
-
-
-# What a claim cites
-
-# The id of evidence, evidence, a reference with a quote from its text, or a piece of a context.
-Cite = str | Evidence | tuple[str, str] | Piece
-Cites = Cite | Iterable[Cite]
-
-
-def cited(parts: Parts, cites: Cites) -> list[Evidence]:
-    """Returns the evidence of what is cited, after adding quotes and pieces to the ledger."""
-    return [_evidence(parts, each) for each in _several(cites)]
-
-
-def _evidence(parts: Parts, cite: Cite) -> Evidence:
-    if isinstance(cite, Piece):
-        return cite_chunk(parts, cite.ref, span=(cite.span.start, cite.span.end))
-    if isinstance(cite, tuple):
-        return cite_chunk(parts, cite[0], quote=cite[1])
-    if not isinstance(cite, str | Evidence):
-        raise _cannot_be_cited(cite)
-    name = parts.stored_names.id("ev", cite) if isinstance(cite, str) else cite.evidence_id
-    record = parts.truth.ledger.get(name)
-    if record is None:
-        hint = "cite a reference with a quote: (ref, quote), or the id that `tt cite` prints"
-        raise SlicebaseError("no-evidence", f"the ledger has no {name}", hint=hint)
-    return record
-
-
-def _cannot_be_cited(given: object) -> SlicebaseError:
-    hint = "give (reference, quote), evidence, its id, or several of these"
-    return SlicebaseError("bad-arguments", f"a {type(given).__name__} cannot be cited", hint=hint)
-
-
-def _several(cites: Cites) -> list[Cite]:
-    """Returns what is cited as a list. A pair of texts is a reference with its quote, not two ids."""
-    if isinstance(cites, str | Evidence | Piece):
-        return [cites]
-    if not isinstance(cites, Iterable):
-        raise _cannot_be_cited(cites)
-    pair = _pair(cites) if isinstance(cites, tuple) else None
-    return [pair] if pair else [_pair(each) or each for each in cites]
-
-
-def _pair(given: object) -> tuple[str, str] | None:
-    """Returns a reference with its quote, also if the pair was read from JSON; None for anything else."""
-    match given:
-        case [str() as reference, str() as quote] if not reference.startswith("ev_"):
-            return reference, quote
-    return None

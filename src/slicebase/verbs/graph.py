@@ -10,7 +10,7 @@ from slicebase.context.question import analyse
 from slicebase.context.ranking import Ranked, rank
 from slicebase.core.times import known_time
 from slicebase.errors import refuse_out_of_range
-from slicebase.graph.export import ContextSlice, Difference, compare, read_export
+from slicebase.graph.export import ContextSlice
 from slicebase.graph.policy import DEFAULT, PRESETS, SlicePolicyV1, policy_with
 from slicebase.graph.record import TurnRecord
 from slicebase.graph.select import Explanation, explain
@@ -27,9 +27,11 @@ from slicebase.verbs.narrow import narrowed
 from slicebase.verbs.parts import Parts
 from slicebase.verbs.turns import TurnReader, turn_hits
 from slicebase.workspace.surroundings import one_thread_at_a_time
-from slicebase.workspace.workspace import StrPath
+from slicebase.workspace.workspace import StrPath, given_path
 
 if TYPE_CHECKING:
+    from slicebase.graph.bundle import Bundle
+    from slicebase.graph.proof import SliceProof
     from slicebase.verbs.sessions import SessionEntry
 
 
@@ -128,14 +130,47 @@ class Graph:
         with self._truth.sessions.around(turn) as graph:
             return explain(graph, turn, chosen)
 
-    def check(self, export: bytes, policy: SlicePolicyV1 | StrPath | None = None) -> tuple[Difference, ...]:
-        """Derives a stored SliceExport again and returns the differences; none if it is identical.
+    def bundle(
+        self,
+        turn: str,
+        policy: SlicePolicyV1 | StrPath | None = None,
+        *,
+        key: bytes | None = None,
+        to: StrPath | None = None,
+    ) -> "Bundle":
+        """Returns the context slice around a turn as a bundle, which can be checked without this workspace.
 
-        The export names its policy by a hash. `policy` is needed where that is neither a preset nor stored.
+        `key`, of at least 16 bytes, signs it; `to` is a new file that it is written to. The same graph, policy and key
+        give the same bytes.
         """
-        stored = read_export(export)
-        chosen = self._chosen(policy) if policy is not None else self._truth.policies.find(stored.policy_params_hash)
-        return compare(stored, self._truth.sessions.slice_around(stored.anchor_turn_id, chosen).contents)
+        from slicebase.verbs.slice_proof import bundle_of, write_bundle  # imported here for a fast start
+
+        found = bundle_of(self._truth, turn, self._chosen(policy), key)
+        if to is not None:
+            write_bundle(found, given_path(to, "cannot-write"))
+        return found
+
+    def verify(
+        self, stored: bytes, policy: SlicePolicyV1 | StrPath | None = None, *, key: bytes | None = None
+    ) -> "SliceProof":
+        """Checks the bytes of a bundle or of a SliceExport, by themselves and against the turns that are stored here.
+
+        `key` checks the signature of a bundle. A SliceExport names its policy by a hash: `policy` is needed where that
+        is neither a preset nor stored.
+        """
+        from slicebase.verbs.slice_proof import prove  # imported here for a fast start
+
+        return prove(self._truth, stored, key=key, policy=None if policy is None else self._chosen(policy))
+
+    def allowed(self, bundle: bytes, refs: Iterable[str], *, key: bytes | None = None) -> "dict[str, bool]":
+        """Returns for each reference whether it is in what a bundle or a SliceExport shows.
+
+        These are its turns, and evidence that quotes them. Raises `broken-bundle` for one that contradicts itself.
+        """
+        from slicebase.verbs.shown import Shown  # imported here for a fast start
+
+        shown = Shown.in_bundle(bundle, key)
+        return {ref: shown.has(ref, self._parts) for ref in ([refs] if isinstance(refs, str) else refs)}
 
     def _chosen(self, policy: SlicePolicyV1 | StrPath | None) -> SlicePolicyV1:
         return policy if isinstance(policy, SlicePolicyV1) else self.policy(policy)

@@ -28,7 +28,8 @@ from slicebase.runs.state import Json
 from slicebase.runs.status import RunEntry, RunStatus, RunTally
 from slicebase.truth.run_writer import Logged
 from slicebase.truth.runs import NO_BLOBS, StoredRuns
-from slicebase.verbs.evidence import ChunkTexts, Cites, cited
+from slicebase.verbs.cite import Cites, cited
+from slicebase.verbs.evidence import ChunkTexts
 from slicebase.verbs.names import claim_id, completes
 from slicebase.verbs.narrate import bind, keep_narrative, last_narrated
 from slicebase.verbs.parts import Parts
@@ -41,6 +42,7 @@ from slicebase.verbs.run_items import (
     question_stated,
     resolved,
 )
+from slicebase.verbs.shown import Within
 from slicebase.workspace.doors import door
 from slicebase.workspace.surroundings import at_once, one_thread_at_a_time
 from slicebase.workspace.workspace import StrPath
@@ -195,7 +197,7 @@ class Runs:
                 raise SlicebaseError("bad-event", f"the content named {name} has another hash", hint=digest(data))
         return self._stored.append(run_id, drafts, self._now, self._thresholds(compact), blobs)
 
-    @door(names="id", left="run_id cite")
+    @door(names="id", left="run_id cite within")
     def claim(
         self,
         run_id: str,
@@ -204,14 +206,16 @@ class Runs:
         id: str | None = None,
         status: ClaimStatus | None = None,
         cite: Cites = (),
+        within: Within = None,
         step: int | None = None,
     ) -> Logged:
         """Logs a claim or a new statement of one; without a statement, changes the status of an existing claim.
 
-        A claim is a candidate until its status is given. A verified one needs something to cite.
+        A claim is a candidate until its status is given. A verified one needs something to cite. With `within`, the
+        bytes of a bundle or a SliceExport, it can cite only what that shows.
         """
         id = claim_id(self._parts, run_id, id, is_new=statement is not None)
-        pointers = self._pointers(run_id, cite)
+        pointers = self._pointers(run_id, cite, within)
         if statement is None:
             return self._append(run_id, claim_changed(id, status, pointers, step))
         return self._append(run_id, claim_stated(id, statement, status or "candidate", pointers, step))
@@ -262,10 +266,10 @@ class Runs:
     def _append(self, run_id: str, make: MakeEvent) -> Logged:
         return self._stored.append_checked(run_id, make, self._now)
 
-    def _pointers(self, run_id: str, cites: Cites) -> tuple[Pointer, ...]:
+    def _pointers(self, run_id: str, cites: Cites, within: Within = None) -> tuple[Pointer, ...]:
         """Returns the pointers of what is cited; a quote is added to the ledger, unless the run is closed."""
         self._stored.check_open(run_id)
-        return tuple(evidence.pointer for evidence in cited(self._parts, cites))
+        return tuple(evidence.pointer for evidence in cited(self._parts, cites, within))
 
     # Compacting and stopping
 

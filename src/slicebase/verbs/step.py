@@ -29,7 +29,7 @@ from slicebase.runs.records import ClaimStatus, FailureLogged
 from slicebase.runs.values import is_blank
 from slicebase.truth.run_writer import LOOP_FOUND, Logged
 from slicebase.truth.runs import NO_BLOBS
-from slicebase.verbs.evidence import cite_chunk
+from slicebase.verbs.cite import cite_chunk
 from slicebase.verbs.parts import Parts
 from slicebase.workspace.surroundings import in_turn, one_thread_at_a_time
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from slicebase.context.assemble import Context
     from slicebase.truth.steps import BegunStep
-    from slicebase.verbs.evidence import Cites
+    from slicebase.verbs.cite import Cites
     from slicebase.verbs.runs import Compact, Runs
 
 _CATEGORY = 100  # characters of an error's name

@@ -1,0 +1,320 @@
+"""Bundles of context slices, and the proof of stored slices against what this workspace has.
+
+A turn's record never changes, edges and annotations are only added (rulings 15 and 17). So a stored slice whose turns,
+edges and annotations are all found here was right once, and what is here beyond that is growth. It is BROKEN where
+something here contradicts it, or where no growth explains the selection.
+"""
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from slicebase.core.hashing import digest
+from slicebase.core.times import from_text, whole_seconds
+from slicebase.errors import SlicebaseError, Where
+from slicebase.graph.binary32 import shortest
+from slicebase.graph.bundle import Bundle, GraphAround, graph_around, make_bundle, snapshot_hash
+from slicebase.graph.export import ExportedTurn, ExportFinding, SliceExport, compare
+from slicebase.graph.kernel import select_with_higher_ids
+from slicebase.graph.policy import DEFAULT, PRESETS, SlicePolicyV1, policy_with
+from slicebase.graph.proof import Drift, Examined, ProofStatus, SliceProof, Unchecked, examine
+from slicebase.graph.select import Scored, TurnGraph, select
+from slicebase.graph.selection import context_slice
+from slicebase.graph.turn import Annotation, Edge
+from slicebase.truth.policies import policy_named
+from slicebase.truth.truth import Truth
+from slicebase.truth.turns import StoredTurn
+from slicebase.workspace.atomic import own_temporary, read_bytes, write_bytes
+from slicebase.workspace.boundary import real_path
+
+
+def bundle_of(truth: Truth, turn: str, policy: SlicePolicyV1, key: bytes | None = None) -> Bundle:
+    """Returns the bundle of the context slice around a turn, signed if there is a key."""
+    with truth.sessions.around(turn) as graph:
+        found = context_slice(graph, turn, policy)
+        return make_bundle(found, around(truth, graph, found.contents, policy), policy, key)
+
+
+def write_bundle(bundle: Bundle, to: Path) -> None:
+    """Writes a bundle to a new file, in one step. A file that has these bytes already stays as it is."""
+    data = bundle.to_bytes()
+    if os.path.lexists(to):
+        if to.is_file() and read_bytes(to, follow=True, most=len(data) + 1) == data:
+            return
+        raise SlicebaseError("file-exists", f"{to} exists already", hint="choose another name", where=Where(str(to)))
+    folder = real_path(to.parent)
+    write_bytes(folder / to.name, [data], within=folder, temporary=own_temporary())  # no lock is held there
+
+
+def policy_elsewhere(name: str | None, assignments: tuple[str, ...]) -> SlicePolicyV1 | None:
+    """Returns the policy of a preset or a file, where there is no workspace; None if none is given."""
+    if name is None and not assignments:
+        return None
+    return policy_with(DEFAULT if name is None else policy_named(name, PRESETS.find), assignments)
+
+
+def prove_elsewhere(data: bytes, policy: SlicePolicyV1 | None = None, *, key: bytes | None = None) -> SliceProof:
+    """Checks a stored slice by itself, where there is no workspace."""
+    return examine(data, key=key, policy=policy).proof()
+
+
+def around(truth: Truth, graph: TurnGraph, export: SliceExport, policy: SlicePolicyV1) -> GraphAround:
+    """Returns the graph around a slice, with the digests of its turns' contents."""
+    stored = truth.turns.find(turn.id for turn in export.turns)
+    return graph_around(graph, export, policy, {name: each.record.content_hash for name, each in stored.items()})
+
+
+def prove(truth: Truth, data: bytes, *, key: bytes | None = None, policy: SlicePolicyV1 | None = None) -> SliceProof:
+    """Checks a stored slice by itself, and against the turns that are stored here."""
+
+    def find_policy(params_hash: str) -> SlicePolicyV1 | None:
+        try:
+            return truth.policies.find(params_hash)
+        except SlicebaseError:
+            return None
+
+    examined = examine(data, key=key, policy=policy, find_policy=find_policy)
+    with truth.database.reading():
+        return _Proof(truth, examined).run()
+
+
+class _Proof:
+    def __init__(self, truth: Truth, examined: Examined) -> None:
+        self._truth = truth
+        self._examined = examined
+        self._export = examined.export
+        self._findings: list[ExportFinding] = []
+        self._drift: list[Drift] = []
+        self._unchecked: list[Unchecked] = []
+        self._explained = examined.explained
+
+    def run(self) -> SliceProof:
+        examined, turns = self._examined, self._export.turns
+        if examined.findings:
+            return examined.proof()
+        stored = self._truth.turns.find(turn.id for turn in turns)
+        if not stored:
+            self._unchecked.append(Unchecked("workspace", "none of its turns is stored here"))
+            return self._result("CONSISTENT")
+        if missing := [turn.id for turn in turns if turn.id not in stored]:
+            why = f"{len(missing)} of its turns are not stored here, such as turn:{missing[0]}"
+            self._unchecked.append(Unchecked("workspace", why, stops=True))
+            return self._result()
+        self._records(stored)
+        purged = list(self._texts(stored))
+        if purged:
+            why = f"the content of {len(purged)} turns was purged, such as turn:{purged[0]}"
+            self._unchecked.append(Unchecked("content", why))
+        if examined.policy is None:
+            why = f"no policy {self._export.policy_params_hash} is known here"
+            self._unchecked.append(Unchecked("selection", why, stops=True))
+        elif not self._findings:
+            self._selection(examined.policy, stored)
+        return self._result("PURGED" if purged else "DRIFTED" if self._drift else "VERIFIED")
+
+    def _result(self, status: ProofStatus = "UNVERIFIABLE") -> SliceProof:
+        return self._examined.proof(
+            status,
+            findings=tuple(self._findings),
+            drift=tuple(self._drift),
+            unchecked=(*self._examined.unchecked, *self._unchecked),
+            explained=self._explained,
+        )
+
+    def _broken(self, check: str, message: str, expected: object, found: object) -> None:
+        self._findings.append(ExportFinding(check, message, expected, found))
+
+    # What never changes
+
+    def _records(self, stored: Mapping[str, StoredTurn]) -> None:
+        """Compares what the record of a turn says, which never changes."""
+        bundle = self._examined.bundle
+        contents = {turn.id: turn.content_hash for turn in bundle.graph.turns} if bundle else {}
+        for turn in self._export.turns:
+            record = stored[turn.id].record
+            here = (record.session, record.role, whole_seconds(from_text(record.time)))
+            given = (turn.session_id, turn.role, turn.created_at)
+            if here != given:
+                self._broken("turn", f"turn:{turn.id} is another one here", here, given)
+            if turn.id in contents and contents[turn.id] != record.content_hash:
+                message = f"turn:{turn.id} has another content here"
+                self._broken("content-hash", message, record.content_hash, contents[turn.id])
+
+    def _texts(self, stored: Mapping[str, StoredTurn]) -> Iterator[str]:
+        """Compares the stored contents with their digests. Yields the turns whose content was purged."""
+        for name, each in sorted(stored.items()):
+            record = each.record
+            text = self._truth.texts.get(f"session:{record.session}", record.content_hash)
+            if text is not None and text.purged is not None:
+                yield name
+            elif text is None or digest(text.data or b"") != record.content_hash:
+                self._broken("content", f"the stored content of turn:{name} is not what was stored", None, None)
+
+    # The selection
+
+    def _selection(self, policy: SlicePolicyV1, stored: Mapping[str, StoredTurn]) -> None:
+        anchor, bundle = self._export.anchor_turn_id, self._examined.bundle
+        with self._truth.sessions.around(anchor) as graph:
+            found = context_slice(graph, anchor, policy)
+            now = found.contents
+            if (self._export.turns, self._export.edges) == (now.turns, now.edges):
+                if bundle is None:
+                    return
+                if snapshot_hash(now, around(self._truth, graph, now, policy), found.annotators) == (
+                    bundle.graph_snapshot_hash
+                ):
+                    return
+            self._annotations(stored)
+            self._edges(stored)
+            if bundle is not None:
+                self._parents(graph, bundle)
+            if not self._findings:
+                self._growth(graph, policy, now)
+            if not (self._findings or self._drift or self._explained or self._unchecked):
+                self._drift.append(Drift("new turns", ()))  # one that took the place of a sibling
+
+    def _annotations(self, stored: Mapping[str, StoredTurn]) -> None:
+        """Looks for the values of each turn among all annotations that it ever had."""
+        known: dict[str, list[Annotation]] = {}
+        for session in {each.record.session for each in stored.values()}:
+            for record in self._truth.turns.annotations_of(session):
+                for row in record.rows(stored):
+                    known.setdefault(row[0], []).append(Annotation(*row))
+        bundle, here = self._examined.bundle, {each.annotator for found in known.values() for each in found}
+        elsewhere = sorted({*bundle.annotators} - here) if bundle else []
+        if elsewhere:
+            self._unchecked.append(Unchecked("annotations", f"made elsewhere by {', '.join(elsewhere)}", stops=True))
+        again = []
+        for turn in self._export.turns:
+            annotations = known.get(turn.id, [])
+            if any(_has(turn, each) for each in annotations):
+                again += [] if _has(turn, annotations[-1]) else [f"turn:{turn.id}"]
+            elif not elsewhere:
+                message = f"no annotation of turn:{turn.id} ever had these values"
+                self._broken("annotation", message, None, _values(turn))
+        if again:
+            self._drift.append(Drift("new annotations", tuple(again)))
+
+    def _parents(self, graph: TurnGraph, bundle: Bundle) -> None:
+        """Compares the parents, also those that are not selected. One may have arrived since."""
+        new = []
+        for turn in bundle.graph.turns:
+            here = graph.parents(turn.id)
+            if gone := {*turn.parents} - {*here}:
+                self._broken("graph", f"turn:{turn.id} has no such parent here", here, sorted(gone))
+            new += [f"{parent} {turn.id}" for parent in here if parent not in turn.parents]
+        if new and not any(each.what == "new edges" for each in self._drift):
+            self._drift.append(Drift("new edges", tuple(new)))
+
+    def _edges(self, stored: Mapping[str, StoredTurn]) -> None:
+        """Looks for the edges here. One that is only here may have been added since, unless the turn itself has it."""
+        selected = {turn.id for turn in self._export.turns}
+        own = {
+            Edge(parent, name, kind)
+            for name, each in stored.items()
+            for parent, kind in each.record.parents
+            if parent in selected
+        }
+        linked = {
+            Edge(link.parent, link.child, link.type)
+            for session in {each.record.session for each in stored.values()}
+            for link in self._truth.turns.links_of(session)
+            if {link.parent, link.child} <= selected
+        }
+        given = set(self._export.edges)
+        for edge in sorted(given - own - linked):
+            self._broken("edges", "an edge of the slice is not here", None, _edge(edge))
+        for edge in sorted(own - given):
+            self._broken("edges", "the slice lacks an edge of its turns", _edge(edge), None)
+        if added := sorted(linked - own - given):
+            self._drift.append(Drift("new edges", tuple(_edge(edge) for edge in added)))
+
+    def _growth(self, graph: TurnGraph, policy: SlicePolicyV1, now: SliceExport) -> None:
+        """Looks for the turns without which the graph gives this selection: those that are new since."""
+        is_kernel = self._examined.kind == "kernel export"
+        for ties in (False, True) if is_kernel else (False,):
+            new = _new_turns(graph, self._export, policy, higher_ids=ties)
+            if new is not None:
+                if ties:
+                    self._explained = (*self._explained, "ties")
+                if new:
+                    self._drift.append(Drift("new turns", tuple(f"turn:{each}" for each in sorted(new))))
+                return
+        for each in compare(self._export, now):
+            self._broken("selection", f"no growth explains {each.place}", each.derived, each.stored)
+
+
+def _has(turn: ExportedTurn, annotation: Annotation) -> bool:
+    return _values(turn) == (
+        annotation.phase,
+        annotation.depth,
+        annotation.sibling_order,
+        *(shortest(getattr(annotation, name)) for name in ("salience", "homogeneity", "temporal", "complexity")),
+    )
+
+
+def _values(turn: ExportedTurn) -> tuple[object, ...]:
+    return (
+        turn.phase,
+        turn.trajectory_depth,
+        turn.trajectory_sibling_order,
+        shortest(turn.salience),
+        *(shortest(getattr(turn, f"trajectory_{name}")) for name in ("homogeneity", "temporal", "complexity")),
+    )
+
+
+def _edge(edge: Edge) -> str:
+    return f"{edge.parent} {edge.child} {edge.edge_type}"
+
+
+# Growth
+
+
+def _new_turns(graph: TurnGraph, export: SliceExport, policy: SlicePolicyV1, *, higher_ids: bool) -> set[str] | None:
+    """Returns turns without which the graph gives exactly this selection; None if there are none such.
+
+    Turns of the slice have the values that they have in it.
+    """
+    wanted = {turn.id: turn for turn in export.turns}
+    new: set[str] = set()
+    while True:
+        then = _Then(graph, wanted, new)
+        anchor = export.anchor_turn_id
+        if higher_ids:
+            selected = select_with_higher_ids(then, anchor, policy)
+        else:
+            selected = {each.turn_id for each in select(then, anchor, policy)}
+        if selected == wanted.keys():
+            return new
+        more = selected - wanted.keys()
+        if not more:
+            return None
+        new |= more
+
+
+class _Then:
+    """A graph without turns that are new, with the values that some turns had."""
+
+    def __init__(self, graph: TurnGraph, values: Mapping[str, ExportedTurn], new: set[str]) -> None:
+        self._graph = graph
+        self._values = values
+        self._new = new
+        self._families: dict[tuple[str, ...], list[str]] = {}  # by parents
+
+    def get_turn(self, turn_id: str) -> Scored:
+        return self._values.get(turn_id) or self._graph.get_turn(turn_id)
+
+    def parents(self, turn_id: str) -> list[str]:
+        return [each for each in self._graph.parents(turn_id) if each not in self._new]
+
+    def children(self, turn_id: str) -> list[str]:
+        return [each for each in self._graph.children(turn_id) if each not in self._new]
+
+    def siblings(self, turn_id: str, limit: int | None) -> list[str]:
+        above = tuple(self._graph.parents(turn_id))
+        if above not in self._families:
+            family = {child for parent in self.parents(turn_id) for child in self.children(parent)}
+            self._families[above] = sorted(family, key=lambda each: (-self.get_turn(each).salience, each))
+        found = self._families[above]
+        most = len(found) if limit is None else limit
+        return [each for each in found[: most + 1] if each != turn_id][:most]
