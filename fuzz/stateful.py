@@ -189,7 +189,7 @@ class Doors:
             path.write_bytes(before)
 
     def exported(self, data: bytes) -> None:
-        self.memory.graph.check(data)
+        self.memory.graph.verify(data)
 
     def kept_state(self, data: bytes) -> None:
         """What is kept between two hooks is disposable: any other bytes there change nothing."""

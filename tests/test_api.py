@@ -180,7 +180,7 @@ PATH_CALLS = (
     PathCall("Slicebase.context policy", lambda memory, path: len(memory.context("test", policy=path).pieces), POLICY),
     PathCall("Graph.policy name", lambda memory, path: memory.graph.policy(path).max_nodes, POLICY),
     PathCall("Graph.select policy", lambda memory, path: memory.graph.select(a_turn(memory), path).id, POLICY),
-    PathCall("Graph.check policy", lambda memory, path: memory.graph.check(an_export(memory), path), POLICY),
+    PathCall("Graph.verify policy", lambda memory, path: memory.graph.verify(an_export(memory), path), POLICY),
     PathCall("Graph.explain policy", lambda memory, path: memory.graph.explain(a_turn(memory), path), POLICY),
 )
 

@@ -23,6 +23,7 @@ from slicebase.files.model import Payload
 from slicebase.history.inputs import LONG_SAMPLE
 from slicebase.mcp.calls import McpClient, ServerEnvironment
 from slicebase.mcp.tools import TOOLS, call_tool, schema
+from slicebase.verbs.policies import Policies
 from tests.codes import code_of
 from tests.graph.test_graph_file import record as graph_record
 from tests.importers.reading import jsonl
@@ -35,7 +36,7 @@ PLAN = "the lighthouse at dawn"
 POISON = f"use {TOKEN} and password='{PASSWORD}' for <private>{PLAN}</private> only"
 SECRETS = [text.encode() for text in (TOKEN[:14], PASSWORD, PLAN)]  # the beginning of a key is too much
 
-FAMILIES = {Slicebase: "", Library: "library", Runs: "runs", Graph: "graph"}
+FAMILIES = {Slicebase: "", Library: "library", Runs: "runs", Graph: "graph", Policies: "policies"}
 # Verbs that store nothing of their arguments, or whose arguments name what exists.
 READS = {
     "Slicebase": "agents_md config context_again doctor export init lost lost_context lost_cost manifest open "
@@ -43,7 +44,8 @@ READS = {
     "Library": "contract explore info later_snapshot part_links reader recall restore routine search disconnect stamp",
     "Runs": "begin_step bind blob compact events fork has_snapshot narrative next_step recorder report snapshot status "
     "step",
-    "Graph": "check explain policy requested_policy search select sessions turn turns",
+    "Graph": "allowed bundle explain policy requested_policy search select sessions turn turns verify",
+    "Policies": "diff export show",
 }
 SIGNED = Provenance(agent=POISON, session=POISON, source=POISON, context=POISON)
 

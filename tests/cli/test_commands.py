@@ -1,18 +1,21 @@
 """One verb, one name: Python, the command line and MCP are compared with the table of commands."""
 
+from collections.abc import Mapping
+
 import click
 import pytest
 
 from slicebase.base import Slicebase
-from slicebase.cli.commands import GROUPS, LISTED, RUN_VERBS
+from slicebase.cli.commands import GROUPS, LISTED, POLICY_VERBS, RUN_VERBS
 from slicebase.cli.main import run, tt
 from slicebase.errors import Exit
 from slicebase.library.library import Library
 from slicebase.verbs.graph import Graph
+from slicebase.verbs.policies import Policies
 from slicebase.verbs.runs import Runs
 
-PARTS = {"graph": Graph, "library": Library, "runs": Runs}
-FAMILIES = {"run", "hook"}  # commands with subcommands
+PARTS = {"graph": Graph, "library": Library, "policies": Policies, "runs": Runs}
+FAMILIES = {"run", "hook", "policy"}  # commands with subcommands
 VERBS = {name: command.python for name, command in LISTED.items() if command.python}
 FACES = [name for name, command in LISTED.items() if command.python is None]
 
@@ -37,11 +40,12 @@ def options_of(command: click.Command) -> set[str]:
     return {option for parameter in command.params for option in parameter.opts}
 
 
-def test_the_verbs_of_runs_exist_in_python_and_as_commands() -> None:
-    group = tt.get_command(click.Context(tt), "run")
+@pytest.mark.parametrize(("family", "verbs"), [("run", RUN_VERBS), ("policy", POLICY_VERBS)])
+def test_the_verbs_of_a_family_exist_in_python_and_as_commands(family: str, verbs: Mapping[str, str]) -> None:
+    group = tt.get_command(click.Context(tt), family)
     assert isinstance(group, click.Group)
-    assert set(group.commands) == set(RUN_VERBS)
-    for name, place in RUN_VERBS.items():
+    assert set(group.commands) == set(verbs)
+    for name, place in verbs.items():
         part, _, method = place.rpartition(".")
         assert callable(getattr(PARTS[part], method))
         assert group.commands[name].help

@@ -59,23 +59,6 @@ def test_a_slice_has_the_same_bytes_again(imported: Tt) -> None:
     assert export.json["anchor_turn_id"] == turn.removeprefix("turn:")
 
 
-def test_a_stored_slice_is_checked(imported: Tt, tmp_path: Path) -> None:
-    export = imported("slice", first_turn(imported), "--json", "--set", "max_nodes=4").out
-    stored = tmp_path / "slice.json"
-    stored.write_text(export)
-    assert imported("slice", "--check", stored).exit == 4  # the policy is not known
-    check = ("slice", "--check", stored, "--set", "max_nodes=4")
-    assert imported(*check).exit == 0
-    changed = json.loads(export)
-    changed["turns"][0]["salience"] = 0.125
-    stored.write_text(json.dumps(changed))
-    done = imported(*check, "--json")
-    assert done.exit == 1
-    assert [each["place"] for each in done.json["differences"]] == [f"turns[{changed['turns'][0]['id']}].salience"]
-    stored.write_text("{")
-    assert imported("slice", "--check", stored).exit == 3
-
-
 def test_a_batch_prints_a_line_for_each_request_in_order(imported: Tt, tmp_path: Path) -> None:
     turn = first_turn(imported).removeprefix("turn:")
     requests = [

@@ -20,6 +20,7 @@ from slicebase.truth.chains import Chain, all_chains, append_rows, linked
 from slicebase.truth.schema import CHAINS
 from slicebase.truth.texts import keep_texts
 from slicebase.truth.truth import Truth
+from slicebase.verbs.graph_snapshot import slice_in_graph
 from slicebase.verbs.verify import verify
 from tests.conversations import SESSION, annotate, chain, name, purge_text, store, turn
 
@@ -31,8 +32,8 @@ def manifest_of(truth: Truth, *names: str, **filters: object) -> Manifest:
     for each in map(turn, names):
         text = turn_text(each.parts)
         candidates.append(Candidate(f"turn:{each.id}", "session:s", text, "user", "s", (0, each.id), 1, {}))
-    found = truth.sessions.slice_around(name(names[0]), POLICY)
-    pinned = PinnedSlice("s", name(names[0]), found.slice_id, found.export_hash, found.annotators)
+    found, _, around = slice_in_graph(truth, name(names[0]), POLICY)
+    pinned = PinnedSlice("s", name(names[0]), found.slice_id, found.export_hash, found.annotators, around)
     return assemble(
         "why?",
         "2026-01-01T00:00:00.000Z",

@@ -11,12 +11,14 @@ from slicebase.cli.notes import glob_option, is_folder, print_report, refuse_tog
 from slicebase.cli.numbers import CountingNumber
 from slicebase.cli.options import dry_run_option, open_base, provenance_of, provenance_options, redact_option
 from slicebase.cli.output import json_option, note, print_json, print_text, printable
+from slicebase.cli.slice_bundle import within_options
 from slicebase.errors import Exit
 from slicebase.verbs.names import shortened
 
 if TYPE_CHECKING:
     from slicebase.context.recall import Page
     from slicebase.verbs.evidence import AddedDocument
+    from slicebase.verbs.shown import Shown
     from slicebase.verbs.why import Reason
 
 
@@ -134,10 +136,13 @@ def _print_document(added: "AddedDocument", redact: Callable[[str], str], as_jso
 @click.argument("reference", metavar="REF")
 @click.option("--quote", "-q", metavar="TEXT", help="The text to cite, word for word.")
 @click.option("--span", metavar="START-END", help="Its position in characters; required if the quote occurs twice.")
+@within_options
 @redact_option
 @json_option
 @click.pass_context
-def cite(ctx: click.Context, reference: str, quote: str | None, span: str | None, as_json: bool) -> None:
+def cite(
+    ctx: click.Context, reference: str, quote: str | None, span: str | None, within: "Shown | None", as_json: bool
+) -> None:
     """Add a piece of text to the evidence ledger. Prints the id of the evidence.
 
     REF is a turn, a row, a section or a span of a document. It can also be a session or a file if exactly one of its
@@ -145,7 +150,8 @@ def cite(ctx: click.Context, reference: str, quote: str | None, span: str | None
     """
     import msgspec
 
-    evidence = open_base(ctx).cite(reference, quote=quote, span=_span(span) if span else None)
+    place = _span(span) if span else None
+    evidence = open_base(ctx).cite(reference, quote=quote, span=place, within=within)
     if as_json:
         print_json({**msgspec.to_builtins(evidence), "pointer": msgspec.to_builtins(evidence.pointer)})
     else:

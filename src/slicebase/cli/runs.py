@@ -22,6 +22,7 @@ from slicebase.cli.run_options import (
     whole_lines,
 )
 from slicebase.cli.runs_read import list_, narrative, print_id, print_logged, report, snapshot, status
+from slicebase.cli.slice_bundle import within_options
 from slicebase.errors import Exit, SlicebaseError, Where
 
 LOOP_MODES = ("warn", "stop", "off")
@@ -188,6 +189,7 @@ def from_(
     help="The status of the claim (default: candidate).",
 )
 @click.option("--evidence", "-e", multiple=True, metavar="EV", help="The id of evidence, as `tt cite` prints it.")
+@within_options
 @redact_option
 @json_option
 @click.pass_context
@@ -198,6 +200,7 @@ def claim(
     claim_id: str | None,
     status: Any,
     evidence: tuple[str, ...],
+    within: Any,
     as_json: bool,
 ) -> None:
     """Log a claim, or change the status of one (--id without STATEMENT).
@@ -206,7 +209,8 @@ def claim(
     """
     if statement is None and claim_id is None:
         raise click.UsageError("Give a statement, or --id and --status.")
-    logged = open_base(ctx).runs.claim(run_name(run_id), statement, id=claim_id, status=status, cite=list(evidence))
+    options: dict[str, Any] = {"status": status, "cite": list(evidence), "within": within}
+    logged = open_base(ctx).runs.claim(run_name(run_id), statement, id=claim_id, **options)
     print_logged(logged, as_json)
 
 

@@ -1,8 +1,10 @@
 """`tt slice` with `--bundle`, `--verify` and `--admits`: slices that are checked elsewhere, or without a workspace."""
 
 import os
+from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -25,6 +27,22 @@ _SHOWN = 8  # references of what has grown
 key_option = click.option(
     "--key", metavar="FILE", help=f"The file with the key of a signature, which only you may read (or {KEY})."
 )
+
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+def within_options(command: _Command) -> _Command:
+    """Adds options that limit a command to what a bundle or a SliceExport shows, which it gets as `within`."""
+
+    @wraps(command)
+    def call(*args: Any, within: str | None, key: str | None, **options: Any) -> Any:
+        if key is not None and within is None:
+            raise click.UsageError("--key goes with --within.")
+        return command(*args, within=None if within is None else shown_in(within, key), **options)
+
+    text = "Accept only what this bundle or SliceExport shows."
+    return click.option("--within", metavar="FILE", help=text)(key_option(call))  # type: ignore[return-value]
 
 
 def print_bundle(

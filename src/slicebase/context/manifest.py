@@ -15,6 +15,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import astuple
 
 from slicebase.context.render import PART_BREAK, RENDERER, label_after, render
 from slicebase.core.hashing import canonical, digest, digest_of, id_from
@@ -130,6 +131,7 @@ class PinnedSlice(Struct, frozen=True):
     slice_id: str
     export_hash: str
     annotators: tuple[str, ...]
+    graph_snapshot_hash: str  # of the graph around it, with the contents of its turns
 
 
 class Budget(Struct, frozen=True):
@@ -194,8 +196,13 @@ class _StoredGroup(Struct, frozen=True, array_like=True):
     pieces: tuple[_StoredPiece, ...]
 
 
+class _StoredSlice(PinnedSlice, frozen=True, array_like=True):
+    pass
+
+
 class _StoredManifest(Manifest, frozen=True):
     pieces: tuple[_StoredGroup, ...]  # type: ignore[assignment]
+    slices: tuple[_StoredSlice, ...]
 
 
 _READ = msgspec.json.Decoder(_StoredManifest)
@@ -211,7 +218,8 @@ def manifest_bytes(manifest: Manifest) -> bytes:
         (corpus, heading, [piece if piece[-2] is not None else piece[:-2] for piece in pieces])  # without its label
         for corpus, heading, pieces in msgspec.to_builtins(tuple(_packed(manifest.pieces)))
     ]
-    return canonical({**msgspec.to_builtins(manifest), "pieces": groups})
+    slices = [astuple(each) for each in manifest.slices]
+    return canonical({**msgspec.to_builtins(manifest), "pieces": groups, "slices": slices})
 
 
 def read_manifest(record: bytes) -> Manifest:
@@ -222,7 +230,8 @@ def read_manifest(record: bytes) -> Manifest:
     except (ValueError, RecursionError) as error:  # those of msgspec are ValueErrors, too
         raise SlicebaseError("broken-record", f"the manifest {manifest_id(record)} cannot be read: {error}") from None
     fields = {name: getattr(stored, name) for name in Manifest.__struct_fields__}
-    return Manifest(**{**fields, "pieces": pieces})
+    slices = tuple(PinnedSlice(*astuple(each)) for each in stored.slices)
+    return Manifest(**{**fields, "pieces": pieces, "slices": slices})
 
 
 def _packed(pieces: Iterable[PinnedPiece]) -> Iterator[_StoredGroup]:

@@ -8,7 +8,6 @@ the bundle alone. `graph_snapshot_hash` covers all of it. A signature covers the
 docs/decisions/bundles.md says why this much of the graph is enough.
 """
 
-import hmac
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import isfinite
@@ -179,6 +178,8 @@ def make_bundle(found: ContextSlice, around: GraphAround, policy: SlicePolicyV1,
 
 def signature_of(bundle: Bundle, key: bytes) -> Signature:
     """Returns the signature of a bundle by a key. Raises `weak-key` for one that is too short."""
+    import hmac  # imported here for a fast start: a context needs the hash of a graph, and no signature
+
     checked_key(key)
     signed = canonical({name: value for name, value in to_builtins(bundle).items() if name != "signature"})
     return Signature(ALGORITHM, hmac.new(key, signed, "sha256").hexdigest())
@@ -194,11 +195,13 @@ def checked_key(key: bytes) -> bytes:
 
 def is_signed_by(bundle: Bundle, key: bytes) -> bool:
     """Returns whether this key signed the bundle. The comparison takes the same time for every signature."""
+    from hmac import compare_digest
+
     if bundle.signature is None:
         return False
     made = signature_of(bundle, key)
     given = bundle.signature
-    is_same = hmac.compare_digest(made.value.encode(), given.value.encode("utf-8", "surrogatepass"))
+    is_same = compare_digest(made.value.encode(), given.value.encode("utf-8", "surrogatepass"))
     return is_same and given.algorithm == ALGORITHM
 
 

@@ -20,7 +20,7 @@ from slicebase.core.times import Moment, from_text, known_time, milliseconds, to
 from slicebase.errors import SlicebaseError
 from slicebase.graph.policy import SlicePolicyV1
 from slicebase.graph.record import TurnRecord
-from slicebase.graph.selection import context_slice, select
+from slicebase.graph.selection import select
 from slicebase.graph.turn import Session
 from slicebase.index.entries import EVERY_FILE, Filters
 from slicebase.index.narrow import EVERY_TURN
@@ -29,6 +29,7 @@ from slicebase.index.upkeep import ask_turns
 from slicebase.library.chunks import LibraryChunks
 from slicebase.truth.truth import Truth
 from slicebase.verbs.graph import Graph, ranked_turns
+from slicebase.verbs.graph_snapshot import slice_in_graph
 from slicebase.verbs.names import shown_in_context
 from slicebase.verbs.narrow import Narrowed, narrowed
 from slicebase.verbs.parts import Parts
@@ -199,11 +200,11 @@ class _Slices:
     """The context slices around the best turns."""
 
     def __init__(self, truth: Truth, anchors: Sequence[Ranked], request: Request) -> None:
-        self._sessions, self._policy, self._last = truth.sessions, request.policy, request.last
+        self._truth, self._policy, self._last = truth, request.policy, request.last
         self.selections = [(anchor, self._selected(anchor.turn)) for anchor in anchors]
 
     def _selected(self, turn: str) -> "Sequence[FrontierTurn]":
-        with self._sessions.around(turn, self._last) as graph:
+        with self._truth.sessions.around(turn, self._last) as graph:
             return select(graph, turn, self._policy)
 
     def pinned(self, from_slices: Collection[str]) -> Iterator[PinnedSlice]:
@@ -213,9 +214,8 @@ class _Slices:
                 yield self._pinned(anchor.turn)
 
     def _pinned(self, turn: str) -> PinnedSlice:
-        with self._sessions.around(turn, self._last) as graph:
-            found = context_slice(graph, turn, self._policy)
-            return PinnedSlice(graph.session_id, turn, found.slice_id, found.export_hash, found.annotators)
+        found, session, around = slice_in_graph(self._truth, turn, self._policy, self._last)
+        return PinnedSlice(session, turn, found.slice_id, found.export_hash, found.annotators, around)
 
 
 _READ_AT_ONCE: Final = 32  # turns: about as many fit into a context of 2,000 tokens

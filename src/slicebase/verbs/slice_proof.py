@@ -13,7 +13,7 @@ from slicebase.core.hashing import digest
 from slicebase.core.times import from_text, whole_seconds
 from slicebase.errors import SlicebaseError, Where
 from slicebase.graph.binary32 import shortest
-from slicebase.graph.bundle import Bundle, GraphAround, graph_around, make_bundle, snapshot_hash
+from slicebase.graph.bundle import Bundle, make_bundle, snapshot_hash
 from slicebase.graph.export import ExportedTurn, ExportFinding, SliceExport, compare
 from slicebase.graph.kernel import select_with_higher_ids
 from slicebase.graph.policy import DEFAULT, PRESETS, SlicePolicyV1, policy_with
@@ -24,6 +24,7 @@ from slicebase.graph.turn import Annotation, Edge
 from slicebase.truth.policies import policy_named
 from slicebase.truth.truth import Truth
 from slicebase.truth.turns import StoredTurn
+from slicebase.verbs.graph_snapshot import around
 from slicebase.workspace.atomic import own_temporary, read_bytes, write_bytes
 from slicebase.workspace.boundary import real_path
 
@@ -56,12 +57,6 @@ def policy_elsewhere(name: str | None, assignments: tuple[str, ...]) -> SlicePol
 def prove_elsewhere(data: bytes, policy: SlicePolicyV1 | None = None, *, key: bytes | None = None) -> SliceProof:
     """Checks a stored slice by itself, where there is no workspace."""
     return examine(data, key=key, policy=policy).proof()
-
-
-def around(truth: Truth, graph: TurnGraph, export: SliceExport, policy: SlicePolicyV1) -> GraphAround:
-    """Returns the graph around a slice, with the digests of its turns' contents."""
-    stored = truth.turns.find(turn.id for turn in export.turns)
-    return graph_around(graph, export, policy, {name: each.record.content_hash for name, each in stored.items()})
 
 
 def prove(truth: Truth, data: bytes, *, key: bytes | None = None, policy: SlicePolicyV1 | None = None) -> SliceProof:
@@ -231,15 +226,14 @@ class _Proof:
 
     def _growth(self, graph: TurnGraph, policy: SlicePolicyV1, now: SliceExport) -> None:
         """Looks for the turns without which the graph gives this selection: those that are new since."""
-        is_kernel = self._examined.kind == "kernel export"
-        for ties in (False, True) if is_kernel else (False,):
-            new = _new_turns(graph, self._export, policy, higher_ids=ties)
-            if new is not None:
-                if ties:
-                    self._explained = (*self._explained, "ties")
-                if new:
-                    self._drift.append(Drift("new turns", tuple(f"turn:{each}" for each in sorted(new))))
-                return
+        rules = (False, True) if self._examined.kind == "kernel export" else (False,)
+        found = [(new, ties) for ties in rules if (new := _new_turns(graph, self._export, policy, ties)) is not None]
+        if found:
+            new, ties = min(found, key=lambda each: (len(each[0]), each[1]))
+            self._explained += ("ties",) if ties else ()
+            if new:
+                self._drift.append(Drift("new turns", tuple(f"turn:{each}" for each in sorted(new))))
+            return
         for each in compare(self._export, now):
             self._broken("selection", f"no growth explains {each.place}", each.derived, each.stored)
 
@@ -270,10 +264,10 @@ def _edge(edge: Edge) -> str:
 # Growth
 
 
-def _new_turns(graph: TurnGraph, export: SliceExport, policy: SlicePolicyV1, *, higher_ids: bool) -> set[str] | None:
+def _new_turns(graph: TurnGraph, export: SliceExport, policy: SlicePolicyV1, higher_ids: bool) -> set[str] | None:
     """Returns turns without which the graph gives exactly this selection; None if there are none such.
 
-    Turns of the slice have the values that they have in it.
+    Turns of the slice have the values that they have in it. With `higher_ids`, ties are broken as the kernel does.
     """
     wanted = {turn.id: turn for turn in export.turns}
     new: set[str] = set()

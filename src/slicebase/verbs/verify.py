@@ -20,9 +20,11 @@ from slicebase.graph.policy import policy_from_bytes
 from slicebase.graph.record import AnnotationRecord, read_annotations, read_link, read_session_record, read_turn
 from slicebase.runs.evidence import Evidence, Lookup
 from slicebase.truth.nodes import derived_differences
+from slicebase.truth.policies import read_policy_name
 from slicebase.truth.schema import CHAINS
 from slicebase.truth.truth import Truth
 from slicebase.verbs.evidence import ChunkTexts
+from slicebase.verbs.graph_snapshot import slice_in_graph
 from slicebase.verbs.parts import Parts
 from slicebase.verbs.verify_chains import UNREADABLE_RECORD, ChainProof, VerifyFinding, VerifyStatus
 from slicebase.verbs.verify_runs import RunProof
@@ -280,6 +282,15 @@ class _Verification:
             if found != name:
                 self._broken_policies.add(name)
                 self._report("BROKEN", "policy-hash", f"policy {name}", name, found)
+        for name, record in self._connection.execute("SELECT name, record FROM policy_names ORDER BY name"):
+            try:
+                given = read_policy_name(record)
+                named = given.name
+                self._truth.policies.find(given.policy)
+            except SlicebaseError as error:
+                named = error.message
+            if named != name:
+                self._report("BROKEN", "policy-name", f"policy {name}", name, named)
 
     # Manifests: the record, the pieces' texts, the rendering, the slices
 
@@ -337,12 +348,14 @@ class _Verification:
             try:
                 policy = self._truth.policies.find(manifest.policy_params_hash or "")
                 as_of = None if last is None else milliseconds(last)
-                found = self._truth.sessions.slice_around(pinned.anchor_turn_id, policy, as_of)
+                found, _, around = slice_in_graph(self._truth, pinned.anchor_turn_id, policy, as_of)
             except SlicebaseError as error:
                 self._report("UNVERIFIABLE", "slice", place, pinned.export_hash, error.message)
                 continue
             if found.export_hash != pinned.export_hash:
                 self._report("DRIFTED", "slice", place, pinned.export_hash, found.export_hash)
+            elif around != pinned.graph_snapshot_hash:
+                self._report("DRIFTED", "graph", place, pinned.graph_snapshot_hash, around)
 
     # Runs and the evidence that they cite
 

@@ -1,0 +1,233 @@
+"""A stored slice against a workspace: what is the same, what has grown since, and what contradicts it."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from slicebase import Exit, Slicebase
+from slicebase.graph.bundle import Bundle, snapshot_hash
+from slicebase.graph.export import SliceExport, read_export
+from slicebase.graph.policy import SlicePolicyV1
+from slicebase.graph.proof import SliceProof
+from slicebase.graph.record import annotation_records
+from slicebase.graph.turn import Edge
+from slicebase.truth.truth import Truth
+from slicebase.verbs.slice_proof import bundle_of, prove
+from tests.amounts import MORE
+from tests.codes import code_of
+from tests.conversations import annotation, name, purge_text, store, turn
+from tests.graph.graphs import Graph, graphs, policies
+from tests.truth.test_stored_graph import keep, renamed
+
+OWN = SlicePolicyV1(max_nodes=3)
+KEY = b"a key of twenty bytes"
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Slicebase]:
+    with Slicebase.init(tmp_path / "here") as made:
+        store(made.truth, [turn("a", time=1000), turn("b", "a", time=2000), turn("c", "b", time=3000)])
+        yield made
+
+
+def forged(bundle: Bundle, export: SliceExport, **changes: Any) -> bytes:
+    """Returns a bundle with another export, in which every hash was made again."""
+    named = replace(export, slice_id=export.fingerprint)
+    changed = replace(bundle, **changes, export=named.to_bytes().decode(), signature=None)
+    return replace(changed, graph_snapshot_hash=snapshot_hash(named, changed.graph, changed.annotators)).to_bytes()
+
+
+def changed_turn(proof: SliceProof, **fields: Any) -> SliceExport:
+    first, *others = proof.export.turns
+    return replace(proof.export, turns=(replace(first, **fields), *others))
+
+
+def what(proof: SliceProof) -> list[str]:
+    return [each.what for each in proof.drift]
+
+
+def test_a_bundle_and_an_export_are_verified_where_they_were_made(memory: Slicebase) -> None:
+    for policy in ("default", OWN):
+        bundle = memory.graph.bundle(name("a"), policy, key=KEY)
+        proof = memory.graph.verify(bundle.to_bytes(), key=KEY)
+        assert (proof.status, proof.exit, proof.findings, proof.drift) == ("VERIFIED", Exit.DONE, (), ())
+        assert bundle.export.encode() == memory.graph.select(name("a"), policy).export
+    export = memory.graph.select(name("a"), OWN).export
+    assert memory.graph.verify(export).status == "UNVERIFIABLE"  # nobody knows its policy
+    assert memory.graph.verify(export, OWN).status == "VERIFIED"
+    assert memory.graph.verify(export, "default").status == "BROKEN"
+
+
+def test_a_workspace_without_its_turns_can_say_only_that_it_is_consistent(memory: Slicebase, tmp_path: Path) -> None:
+    bundle = memory.graph.bundle(name("a")).to_bytes()
+    with Slicebase.init(tmp_path / "elsewhere") as other:
+        assert other.graph.verify(bundle).status == "CONSISTENT"
+        store(other.truth, [turn("a", time=1000)])
+        assert other.graph.verify(bundle).status == "UNVERIFIABLE"
+        assert other.graph.verify(bundle).exit == Exit.UNVERIFIABLE
+
+
+# Growth is drift
+
+
+def test_a_graph_that_has_grown_is_drift_that_names_what_is_new(memory: Slicebase) -> None:
+    stored = memory.graph.bundle(name("a")).to_bytes(), memory.graph.select(name("a")).export
+    store(memory.truth, [turn("d", "c", time=4000)])
+    for each in stored:
+        proof = memory.graph.verify(each)
+        assert (proof.status, proof.exit) == ("DRIFTED", Exit.DONE)
+        assert [(drift.what, drift.refs) for drift in proof.drift] == [("new turns", (f"turn:{name('d')}",))]
+
+
+def test_what_grows_outside_the_selection_changes_nothing(memory: Slicebase) -> None:
+    bundle = memory.graph.bundle(name("a"), SlicePolicyV1(max_radius=1)).to_bytes()
+    store(memory.truth, [turn("d", "c", time=4000)])
+    assert memory.graph.verify(bundle).status == "VERIFIED"
+
+
+def test_turns_that_were_annotated_again_are_drift(memory: Slicebase) -> None:
+    stored = memory.graph.bundle(name("a")).to_bytes(), memory.graph.select(name("a")).export
+    for record in annotation_records("s", [annotation(name("b"), salience=0.875)]):
+        memory.truth.turns.annotate(record)
+    for each in stored:
+        assert memory.graph.verify(each).status == "DRIFTED"
+        assert what(memory.graph.verify(each)) == ["new annotations"]
+
+
+def test_an_edge_that_was_added_is_drift(memory: Slicebase) -> None:
+    stored = memory.graph.bundle(name("a")).to_bytes(), memory.graph.select(name("a")).export
+    memory.truth.turns.link([Edge(name("a"), name("c"), "reference")])
+    for each in stored:
+        assert memory.graph.verify(each).status == "DRIFTED"
+        assert "new edges" in what(memory.graph.verify(each))
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Truth]:
+    truth = Truth(tmp_path_factory.mktemp("kept") / "slicebase.db", create=True)
+    yield truth
+    truth.close()
+
+
+@settings(max_examples=25 * MORE)
+@given(graphs(), policies(), st.data())
+def test_no_growth_of_any_graph_is_called_broken(
+    kept: Truth, drawn: Graph, policy: SlicePolicyV1, data: st.DataObject
+) -> None:
+    """Turns come in any order, in two parts. What was bundled after the first is verified then, and never broken."""
+    graph = renamed(drawn)
+    order = data.draw(st.permutations(range(len(graph.turns))))
+    cut = data.draw(st.integers(1, len(order)))
+    later = frozenset(data.draw(st.lists(st.sampled_from(graph.edges), max_size=2))) if graph.edges else frozenset()
+    keep(kept, graph, [order[:cut]])
+    anchor = graph.turns[data.draw(st.sampled_from(order[:cut]))].id
+    bundle = bundle_of(kept, anchor, policy, KEY)
+    export = bundle.export.encode()
+    assert prove(kept, bundle.to_bytes(), key=KEY).status == "VERIFIED"
+    keep(kept, graph, [order[cut:]] if cut < len(order) else [], later)
+    proof = prove(kept, bundle.to_bytes(), key=KEY)
+    assert proof.status in ("VERIFIED", "DRIFTED"), proof.findings
+    bare = prove(kept, export, policy=policy)
+    assert bare.status in ("VERIFIED", "DRIFTED"), bare.findings
+    assert (proof.status == "VERIFIED") <= (kept.sessions.slice_around(anchor, policy).export == export)
+
+
+# Contradictions
+
+
+def test_what_the_records_contradict_is_broken_even_where_all_hashes_fit(memory: Slicebase) -> None:
+    bundle = memory.graph.bundle(name("a"))
+    proof = memory.graph.verify(bundle.to_bytes())
+    for fields in ({"created_at": 7}, {"role": "tool"}, {"session_id": "t"}):
+        assert memory.graph.verify(forged(bundle, changed_turn(proof, **fields))).status == "BROKEN"
+    other = replace(bundle.graph.turns[0], content_hash=f"sha256:{'0' * 64}")
+    around = replace(bundle.graph, turns=(other, *bundle.graph.turns[1:]))
+    found = memory.graph.verify(forged(bundle, proof.export, graph=around))
+    assert [each.check for each in found.findings] == ["content-hash"]
+
+
+def test_an_annotation_that_never_was_is_broken(memory: Slicebase) -> None:
+    bundle = memory.graph.bundle(name("a"))
+    proof = memory.graph.verify(bundle.to_bytes())
+    for fields in ({"salience": 0.125}, {"trajectory_depth": 7}, {"phase": "debugging"}):
+        export = changed_turn(proof, **fields)
+        named = replace(export, slice_id=export.fingerprint)
+        for data in (forged(bundle, export), named.to_bytes()):
+            assert [each.check for each in memory.graph.verify(data).findings] == ["annotation"]
+    elsewhere = forged(bundle, changed_turn(proof, salience=0.125), annotators=("other/1",))
+    assert memory.graph.verify(elsewhere).status == "UNVERIFIABLE"
+
+
+def test_edges_that_were_removed_or_invented_are_broken(memory: Slicebase) -> None:
+    export = memory.graph.select(name("a")).contents
+    fewer = replace(export, edges=export.edges[1:])
+    invented = Edge(export.turns[0].id, export.turns[1].id, "branch")
+    more = replace(export, edges=tuple(sorted({*export.edges, invented})))
+    for each in (fewer, more):
+        proof = memory.graph.verify(replace(each, slice_id=each.fingerprint).to_bytes())
+        assert "edges" in [finding.check for finding in proof.findings]
+        assert (proof.status, proof.exit) == ("BROKEN", Exit.FINDINGS)
+
+
+def test_a_selection_that_no_growth_explains_is_broken(memory: Slicebase) -> None:
+    """The slice of a larger policy in the name of a smaller one, whose budget it keeps."""
+    wide = memory.graph.select(name("a"), SlicePolicyV1(max_radius=2)).contents
+    claimed = SlicePolicyV1(max_radius=1)
+    named = replace(wide, policy_params_hash=claimed.params_hash)
+    data = replace(named, slice_id=named.fingerprint).to_bytes()
+    assert "selection" in [each.check for each in memory.graph.verify(data, claimed).findings]
+
+
+def test_contents_that_were_purged_are_said_so(memory: Slicebase) -> None:
+    bundle = memory.graph.bundle(name("a")).to_bytes()
+    record = memory.truth.turns.get(name("b")).record
+    purge_text(memory.truth, "session:s", record.content_hash)
+    proof = memory.graph.verify(bundle)
+    assert (proof.status, proof.exit, proof.findings) == ("PURGED", Exit.UNVERIFIABLE, ())
+
+
+# The published kernel
+
+
+def test_a_tie_that_the_kernel_breaks_otherwise_explains_its_slice(memory: Slicebase) -> None:
+    children = sorted(name(each) for each in ("x", "y"))
+    store(memory.truth, [turn("r", session="t")])
+    memory.truth.turns.add(
+        memory.truth.turns.session("t"),
+        [turn(each, "r", session="t") for each in ("x", "y")],
+        lambda added: list(annotation_records("t", [annotation(each.id) for each in added.turns])),
+    )
+    policy = SlicePolicyV1(max_nodes=2)
+    export = json.loads(memory.graph.select(name("r"), policy).export)
+    assert children[0] in [each["id"] for each in export["turns"]]
+    text = json.dumps(export).replace(children[0], children[1]).replace('"user"', '"User"')
+    named = json.loads(text)
+    named["turns"].sort(key=lambda each: each["id"])
+    ours = json.loads(text.replace('"User"', '"user"'))
+    ours["turns"].sort(key=lambda each: each["id"])
+    named["slice_id"] = ours["slice_id"] = read_export(json.dumps(ours).encode()).fingerprint
+    proof = memory.graph.verify(json.dumps(named).encode(), policy)
+    assert (proof.status, proof.explained, proof.findings) == ("VERIFIED", ("ties",), ())
+    drifted = memory.graph.verify(json.dumps(ours).encode(), policy)
+    assert drifted.explained == ()
+
+
+# Files
+
+
+def test_a_bundle_is_written_to_a_new_file_and_never_over_another(memory: Slicebase, tmp_path: Path) -> None:
+    file = tmp_path / "slice.bundle"
+    bundle = memory.graph.bundle(name("a"), to=file)
+    assert file.read_bytes() == bundle.to_bytes()
+    memory.graph.bundle(name("a"), to=file)  # the same bytes
+    assert code_of(memory.graph.bundle, name("b"), to=file) == "file-exists"
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path / "away")
+    assert code_of(memory.graph.bundle, name("b"), to=link) == "file-exists"
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["here", "link", "slice.bundle"]
