@@ -32,6 +32,7 @@ AWAITED = {
     slicebase.Library: aio.Library,
     slicebase.Runs: aio.Runs,
     slicebase.Graph: aio.Graph,
+    slicebase.Policies: aio.Policies,
     slicebase.Step: aio.Step,
     slicebase.Recorder: aio.Recorder,
 }
@@ -181,6 +182,10 @@ PATH_CALLS = (
     PathCall("Graph.policy name", lambda memory, path: memory.graph.policy(path).max_nodes, POLICY),
     PathCall("Graph.select policy", lambda memory, path: memory.graph.select(a_turn(memory), path).id, POLICY),
     PathCall("Graph.verify policy", lambda memory, path: memory.graph.verify(an_export(memory), path), POLICY),
+    PathCall("Graph.bundle policy", lambda memory, path: memory.graph.bundle(a_turn(memory), path), POLICY),
+    PathCall("Graph.bundle to", lambda memory, path: memory.graph.bundle(a_turn(memory), to=path), "slice.bundle"),
+    PathCall("Policies.save policy", lambda memory, path: memory.policies.save("mine", path).policy, POLICY),
+    PathCall("Policies.import_ path", lambda memory, path: memory.policies.import_(path), POLICY),
     PathCall("Graph.explain policy", lambda memory, path: memory.graph.explain(a_turn(memory), path), POLICY),
 )
 

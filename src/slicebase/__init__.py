@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from slicebase.context.manifest import Manifest, Replayed
     from slicebase.errors import Exit, RunWarning, SlicebaseError
     from slicebase.files.body.rows import Provenance
+    from slicebase.graph.bundle import Bundle
     from slicebase.graph.export import ContextSlice
+    from slicebase.graph.proof import SliceProof
     from slicebase.history.account import Account
     from slicebase.index.entries import Filters
     from slicebase.library.change import Change
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from slicebase.verbs.found import SearchResults
     from slicebase.verbs.graph import Graph
     from slicebase.verbs.lost import Losses
+    from slicebase.verbs.policies import Policies
     from slicebase.verbs.recorder import Recorder
     from slicebase.verbs.runs import Runs
     from slicebase.verbs.step import Step
@@ -44,6 +47,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Account",
+    "Bundle",
     "Change",
     "Context",
     "ContextSlice",
@@ -58,6 +62,7 @@ __all__ = [
     "Narrative",
     "NotesReport",
     "Piece",
+    "Policies",
     "Provenance",
     "Reason",
     "Recorder",
@@ -67,6 +72,7 @@ __all__ = [
     "RunWarning",
     "Runs",
     "SearchResults",
+    "SliceProof",
     "Slicebase",
     "SlicebaseError",
     "Step",
@@ -80,7 +86,9 @@ _PLACES = {
     "context.manifest": ("Manifest", "Replayed"),
     "errors": ("Exit", "RunWarning", "SlicebaseError"),
     "files.body.rows": ("Provenance",),
+    "graph.bundle": ("Bundle",),
     "graph.export": ("ContextSlice",),
+    "graph.proof": ("SliceProof",),
     "history.account": ("Account",),
     "index.entries": ("Filters",),
     "library.change": ("Change",),
@@ -93,6 +101,7 @@ _PLACES = {
     "truth.run_writer": ("Logged",),
     "verbs.graph": ("Graph",),
     "verbs.lost": ("Losses",),
+    "verbs.policies": ("Policies",),
     "verbs.recorder": ("Recorder",),
     "verbs.runs": ("Runs",),
     "verbs.found": ("SearchResults",),

@@ -45,7 +45,7 @@ if TYPE_CHECKING:  # keeps start-up fast: a verb imports what it needs when it i
     from slicebase.verbs.policies import Policies
     from slicebase.verbs.runs import Runs
     from slicebase.verbs.seal import Seal
-    from slicebase.verbs.shown import Shown
+    from slicebase.verbs.shown import ShownTurns
     from slicebase.verbs.status import Overview
     from slicebase.verbs.verify import Verdict
     from slicebase.verbs.why import Reason
@@ -372,7 +372,7 @@ class Slicebase(Parts):
 
     def cite(
         self, reference: str, quote: str | None = None, *,
-        span: tuple[int, int] | None = None, within: "bytes | Shown | None" = None,
+        span: tuple[int, int] | None = None, within: "bytes | ShownTurns | None" = None,
     ) -> "Evidence":  # fmt: skip
         """Adds a quote or a span of a text to the evidence ledger; `within` a bundle, only what that shows."""
         from slicebase.verbs.cite import cite_chunk

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from slicebase import Slicebase
 from slicebase.graph.policy import SlicePolicyV1
-from slicebase.verbs.shown import Shown
+from slicebase.verbs.shown import ShownTurns
 from tests.codes import code_of
 from tests.conversations import name, store, turn
 
@@ -39,7 +39,7 @@ def test_turns_are_inside_or_outside_in_every_spelling(memory: Slicebase, bundle
 
 
 def test_without_a_workspace_short_ids_are_those_of_the_bundle(bundle: bytes) -> None:
-    shown = Shown.in_bundle(bundle)
+    shown = ShownTurns.in_bundle(bundle)
     assert shown.has(name("a")[:8])
     assert not shown.has(name("c")[:8])
     assert code_of(shown.has, name("a")[:7]) == "short-id"
@@ -85,5 +85,5 @@ def test_a_claim_cites_only_what_the_bundle_shows(memory: Slicebase, bundle: byt
         assert code_of(memory.runs.claim, "build", "It is so.", cite=cite, within=bundle) == "outside-bundle"
     assert len(list(memory.runs.events("build"))) == events
     memory.runs.claim("build", "It is so.", status="verified", cite=(name("b"), "text of b"), within=bundle)
-    memory.runs.claim("build", "It is so, too.", status="verified", cite=outside, within=Shown.in_bundle(export))
+    memory.runs.claim("build", "It is so, too.", status="verified", cite=outside, within=ShownTurns.in_bundle(export))
     assert memory.runs.compact("build").snapshots

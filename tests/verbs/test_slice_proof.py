@@ -18,7 +18,8 @@ from slicebase.graph.proof import SliceProof
 from slicebase.graph.record import annotation_records
 from slicebase.graph.turn import Edge
 from slicebase.truth.truth import Truth
-from slicebase.verbs.slice_proof import bundle_of, prove
+from slicebase.verbs.bundle import bundle_of
+from slicebase.verbs.slice_proof import prove
 from tests.amounts import MORE
 from tests.codes import code_of
 from tests.conversations import annotation, name, purge_text, store, turn

@@ -20,7 +20,7 @@ from slicebase.truth.chains import Chain, all_chains, append_rows, linked
 from slicebase.truth.schema import CHAINS
 from slicebase.truth.texts import keep_texts
 from slicebase.truth.truth import Truth
-from slicebase.verbs.graph_snapshot import slice_in_graph
+from slicebase.verbs.bundle import slice_in_graph
 from slicebase.verbs.verify import verify
 from tests.conversations import SESSION, annotate, chain, name, purge_text, store, turn
 

@@ -38,7 +38,7 @@ def fill(folder: Path) -> None:
         truth.turns.add(Session("big", "test", "A large session"), chain(5, "big"), annotate)
         truth.turns.link([Edge(name("c"), name("d"), "reference"), Edge(name("a"), name("c"), "reference")])
         for nodes in (7, 8):
-            truth.policies.keep(SlicePolicyV1(max_nodes=nodes))
+            memory.policies.save(f"of-{nodes}", SlicePolicyV1(max_nodes=nodes))
         memory.context("the lock file")
         memory.context("nobody can write")
         runs = memory.runs
@@ -215,6 +215,7 @@ def added(table: str, columns: list[str]) -> Callable[[apsw.Connection], None]:
         unique = {
             "shapes": "session",
             "policies": "policy",
+            "policy_names": "name",
             "manifests": "manifest",
             "evidence": "evidence",
             "blobs": "run",

@@ -18,7 +18,7 @@ from slicebase.verbs.names import shortened
 if TYPE_CHECKING:
     from slicebase.context.recall import Page
     from slicebase.verbs.evidence import AddedDocument
-    from slicebase.verbs.shown import Shown
+    from slicebase.verbs.shown import ShownTurns
     from slicebase.verbs.why import Reason
 
 
@@ -141,7 +141,7 @@ def _print_document(added: "AddedDocument", redact: Callable[[str], str], as_jso
 @json_option
 @click.pass_context
 def cite(
-    ctx: click.Context, reference: str, quote: str | None, span: str | None, within: "Shown | None", as_json: bool
+    ctx: click.Context, reference: str, quote: str | None, span: str | None, within: "ShownTurns | None", as_json: bool
 ) -> None:
     """Add a piece of text to the evidence ledger. Prints the id of the evidence.
 

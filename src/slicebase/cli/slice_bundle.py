@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from slicebase.base import Slicebase
     from slicebase.graph.policy import SlicePolicyV1
     from slicebase.graph.proof import SliceProof
-    from slicebase.verbs.shown import Shown
+    from slicebase.verbs.shown import ShownTurns
 
-KEY = "SLICEBASE_BUNDLE_KEY"
+KEY_VARIABLE = "SLICEBASE_BUNDLE_KEY"
 _MOST_READ = 256 << 20  # bytes of a bundle or an export
 _LARGEST_KEY = 1 << 16
 _SHOWN = 8  # references of what has grown
 
 key_option = click.option(
-    "--key", metavar="FILE", help=f"The file with the key of a signature, which only you may read (or {KEY})."
+    "--key", metavar="FILE", help=f"The file with the key of a signature, which only you may read (or {KEY_VARIABLE})."
 )
 
 
@@ -94,12 +94,12 @@ def admits(ctx: click.Context, file: str, references: tuple[str, ...], key: str 
     return Exit.DONE if all(found.values()) else Exit.FINDINGS
 
 
-def shown_in(file: str, key: str | None) -> "Shown":
+def shown_in(file: str, key: str | None) -> "ShownTurns":
     """Returns what a bundle or a SliceExport shows, as a boundary."""
-    from slicebase.verbs.shown import Shown
+    from slicebase.verbs.shown import ShownTurns
 
     try:
-        return Shown.in_bundle(stored_slice(file), given_key(key))
+        return ShownTurns.in_bundle(stored_slice(file), given_key(key))
     except SlicebaseError as error:
         raise error.at(Where(file)) from None
 
@@ -124,7 +124,7 @@ def nearest(ctx: click.Context) -> "Slicebase | None":
 def given_key(file: str | None) -> bytes | None:
     """Returns the key of a file or of the environment, without a line end after it; None if neither is given."""
     if file is None:
-        text = os.environ.get(KEY)
+        text = os.environ.get(KEY_VARIABLE)
         return None if text is None else _strong(os.fsencode(text))
     from slicebase.workspace.atomic import read_bytes
 
@@ -142,7 +142,7 @@ def _strong(key: bytes, file: str | None = None) -> bytes:
     try:
         return checked_key(key.removesuffix(b"\n").removesuffix(b"\r"))
     except SlicebaseError as error:
-        raise error.at(Where(file or KEY)) from None
+        raise error.at(Where(file or KEY_VARIABLE)) from None
 
 
 def _print_proof(proof: "SliceProof") -> None:

@@ -84,7 +84,7 @@ class SliceProof(NamedTuple):
         return f"SliceProof(status={self.status!r}, kind={self.kind!r}, slice_id={self.export.slice_id!r})"
 
 
-class Examined(NamedTuple):
+class ExaminedSlice(NamedTuple):
     """A stored context slice, and what is known about it without a workspace."""
 
     kind: Kind
@@ -114,7 +114,7 @@ def examine(
     key: bytes | None = None,
     policy: SlicePolicyV1 | None = None,
     find_policy: FindPolicy = PRESETS.by_hash.get,
-) -> Examined:
+) -> ExaminedSlice:
     """Checks a stored context slice without a workspace. Raises an error for bytes that are none.
 
     `key` checks the signature of a bundle. A SliceExport names its policy by a hash: `policy` is the policy, unless
@@ -136,7 +136,7 @@ def examine(
             findings = [each for each in findings if each.check != "slice-id"]
             explained = ("spelling",)
     kind: Kind = "kernel export" if isinstance(stored, KernelExport) else "export"
-    return Examined(kind, export, None, chosen, tuple(findings), tuple(unchecked), explained)
+    return ExaminedSlice(kind, export, None, chosen, tuple(findings), tuple(unchecked), explained)
 
 
 def _is_bundle(data: bytes) -> bool:
@@ -144,7 +144,7 @@ def _is_bundle(data: bytes) -> bool:
     return isinstance(value, dict) and "anchor_turn_id" not in value
 
 
-def _examined_bundle(data: bytes, bundle: Bundle, key: bytes | None, given: SlicePolicyV1 | None) -> Examined:
+def _examined_bundle(data: bytes, bundle: Bundle, key: bytes | None, given: SlicePolicyV1 | None) -> ExaminedSlice:
     try:
         export = read_export(bundle.export.encode())
     except SlicebaseError as error:
@@ -160,7 +160,7 @@ def _examined_bundle(data: bytes, bundle: Bundle, key: bytes | None, given: Slic
     elif key is not None and not is_signed_by(bundle, key):
         found = bundle.signature and bundle.signature.value
         findings.append(ExportFinding("signature", "the bundle is not signed with this key", "its signature", found))
-    return Examined("bundle", export, bundle, policy, tuple(findings), unchecked, ())
+    return ExaminedSlice("bundle", export, bundle, policy, tuple(findings), unchecked, ())
 
 
 def _bundle_findings(

@@ -9,7 +9,7 @@ from slicebase.runs.records import Span
 from slicebase.verbs.evidence import ChunkTexts
 from slicebase.verbs.names import EVERYTHING, existing
 from slicebase.verbs.parts import Parts
-from slicebase.verbs.shown import Shown, Within, boundary
+from slicebase.verbs.shown import ShownTurns, Within, boundary
 
 
 def cite_chunk(
@@ -57,7 +57,7 @@ def cited(parts: Parts, cites: Cites, within: Within = None) -> list[Evidence]:
     return [_evidence(parts, each, shown) for each in _several(cites)]
 
 
-def _evidence(parts: Parts, cite: Cite, within: Shown | None) -> Evidence:
+def _evidence(parts: Parts, cite: Cite, within: ShownTurns | None) -> Evidence:
     if isinstance(cite, Piece):
         return cite_chunk(parts, cite.ref, span=(cite.span.start, cite.span.end), within=within)
     if isinstance(cite, tuple):

@@ -28,8 +28,8 @@ from slicebase.index.turns import TurnIndex
 from slicebase.index.upkeep import ask_turns
 from slicebase.library.chunks import LibraryChunks
 from slicebase.truth.truth import Truth
+from slicebase.verbs.bundle import slice_in_graph
 from slicebase.verbs.graph import Graph, ranked_turns
-from slicebase.verbs.graph_snapshot import slice_in_graph
 from slicebase.verbs.names import shown_in_context
 from slicebase.verbs.narrow import Narrowed, narrowed
 from slicebase.verbs.parts import Parts

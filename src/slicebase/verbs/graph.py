@@ -143,7 +143,7 @@ class Graph:
         `key`, of at least 16 bytes, signs it; `to` is a new file that it is written to. The same graph, policy and key
         give the same bytes.
         """
-        from slicebase.verbs.slice_proof import bundle_of, write_bundle  # imported here for a fast start
+        from slicebase.verbs.bundle import bundle_of, write_bundle  # imported here for a fast start
 
         found = bundle_of(self._truth, turn, self._chosen(policy), key)
         if to is not None:
@@ -167,9 +167,9 @@ class Graph:
 
         These are its turns, and evidence that quotes them. Raises `broken-bundle` for one that contradicts itself.
         """
-        from slicebase.verbs.shown import Shown  # imported here for a fast start
+        from slicebase.verbs.shown import ShownTurns  # imported here for a fast start
 
-        shown = Shown.in_bundle(bundle, key)
+        shown = ShownTurns.in_bundle(bundle, key)
         return {ref: shown.has(ref, self._parts) for ref in ([refs] if isinstance(refs, str) else refs)}
 
     def _chosen(self, policy: SlicePolicyV1 | StrPath | None) -> SlicePolicyV1:

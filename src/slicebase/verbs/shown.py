@@ -13,7 +13,7 @@ if TYPE_CHECKING:  # keeps start-up fast
 _UNKNOWN = frozenset({"no-turn", "bad-reference", "no-file"})  # the workspace does not have it; the bundle may
 
 
-class Shown(NamedTuple):
+class ShownTurns(NamedTuple):
     """The turns that a bundle or a SliceExport shows."""
 
     turns: frozenset[str]
@@ -85,9 +85,9 @@ class Shown(NamedTuple):
             raise SlicebaseError("outside-bundle", f"{chunk_id} is not in what was shown", hint=hint)
 
 
-Within = bytes | Shown | None
+Within = bytes | ShownTurns | None
 
 
-def boundary(within: Within) -> Shown | None:
+def boundary(within: Within) -> ShownTurns | None:
     """Returns the boundary that is given: what was shown, or the bytes of a bundle or a SliceExport."""
-    return Shown.in_bundle(within) if isinstance(within, bytes) else within
+    return ShownTurns.in_bundle(within) if isinstance(within, bytes) else within

@@ -1,50 +1,28 @@
-"""Bundles of context slices, and the proof of stored slices against what this workspace has.
+"""The proof of stored context slices against what this workspace has.
 
 A turn's record never changes, edges and annotations are only added (rulings 15 and 17). So a stored slice whose turns,
 edges and annotations are all found here was right once, and what is here beyond that is growth. It is BROKEN where
 something here contradicts it, or where no growth explains the selection.
 """
 
-import os
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 
 from slicebase.core.hashing import digest
 from slicebase.core.times import from_text, whole_seconds
-from slicebase.errors import SlicebaseError, Where
+from slicebase.errors import SlicebaseError
 from slicebase.graph.binary32 import shortest
-from slicebase.graph.bundle import Bundle, make_bundle, snapshot_hash
+from slicebase.graph.bundle import Bundle, snapshot_hash
 from slicebase.graph.export import ExportedTurn, ExportFinding, SliceExport, compare
 from slicebase.graph.kernel import select_with_higher_ids
 from slicebase.graph.policy import DEFAULT, PRESETS, SlicePolicyV1, policy_with
-from slicebase.graph.proof import Drift, Examined, ProofStatus, SliceProof, Unchecked, examine
+from slicebase.graph.proof import Drift, ExaminedSlice, ProofStatus, SliceProof, Unchecked, examine
 from slicebase.graph.select import Scored, TurnGraph, select
 from slicebase.graph.selection import context_slice
 from slicebase.graph.turn import Annotation, Edge
 from slicebase.truth.policies import policy_named
 from slicebase.truth.truth import Truth
 from slicebase.truth.turns import StoredTurn
-from slicebase.verbs.graph_snapshot import around
-from slicebase.workspace.atomic import own_temporary, read_bytes, write_bytes
-from slicebase.workspace.boundary import real_path
-
-
-def bundle_of(truth: Truth, turn: str, policy: SlicePolicyV1, key: bytes | None = None) -> Bundle:
-    """Returns the bundle of the context slice around a turn, signed if there is a key."""
-    with truth.sessions.around(turn) as graph:
-        found = context_slice(graph, turn, policy)
-        return make_bundle(found, around(truth, graph, found.contents, policy), policy, key)
-
-
-def write_bundle(bundle: Bundle, to: Path) -> None:
-    """Writes a bundle to a new file, in one step. A file that has these bytes already stays as it is."""
-    data = bundle.to_bytes()
-    if os.path.lexists(to):
-        if to.is_file() and read_bytes(to, follow=True, most=len(data) + 1) == data:
-            return
-        raise SlicebaseError("file-exists", f"{to} exists already", hint="choose another name", where=Where(str(to)))
-    folder = real_path(to.parent)
-    write_bytes(folder / to.name, [data], within=folder, temporary=own_temporary())  # no lock is held there
+from slicebase.verbs.bundle import around
 
 
 def policy_elsewhere(name: str | None, assignments: tuple[str, ...]) -> SlicePolicyV1 | None:
@@ -74,7 +52,7 @@ def prove(truth: Truth, data: bytes, *, key: bytes | None = None, policy: SliceP
 
 
 class _Proof:
-    def __init__(self, truth: Truth, examined: Examined) -> None:
+    def __init__(self, truth: Truth, examined: ExaminedSlice) -> None:
         self._truth = truth
         self._examined = examined
         self._export = examined.export

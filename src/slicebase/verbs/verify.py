@@ -23,8 +23,8 @@ from slicebase.truth.nodes import derived_differences
 from slicebase.truth.policies import read_policy_name
 from slicebase.truth.schema import CHAINS
 from slicebase.truth.truth import Truth
+from slicebase.verbs.bundle import slice_in_graph
 from slicebase.verbs.evidence import ChunkTexts
-from slicebase.verbs.graph_snapshot import slice_in_graph
 from slicebase.verbs.parts import Parts
 from slicebase.verbs.verify_chains import UNREADABLE_RECORD, ChainProof, VerifyFinding, VerifyStatus
 from slicebase.verbs.verify_runs import RunProof
