@@ -250,12 +250,13 @@ def values(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Shown
         narrative = memory.runs.narrative("build")
         sealed = memory.seal()
         document = memory.add(SHORT_SAMPLE, copy=True)
-        part = memory.graph.select(CODES)
+        part, bundle = memory.graph.select(CODES), memory.graph.bundle(CODES)
         found = memory.search("codes")
         losses = memory.lost()
         every = {
             "Account": Shown(account, f"added={account.added}"),
             "AddedDocument": Shown(document, document.id),
+            "Bundle": Shown(bundle, bundle.graph_snapshot_hash),
             "Change": Shown(row, row.ref),
             "Context": Shown(context, context.id),
             "ContextSlice": Shown(part, part.id),
@@ -279,6 +280,7 @@ def values(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Shown
             "Overview": Shown(memory.status(), str(folder)),
             "Page": Shown(memory.library.recall(log.ref), "of=1"),
             "Piece": Shown(context.pieces[0], context.pieces[0].ref),
+            "Policies": Shown(memory.policies, str(folder)),
             "Provenance": Shown(Provenance(agent="reviewer"), "reviewer"),
             "Reason": Shown(memory.why(f"claim:build/{claim.id}"), f"claim:build/{claim.id}"),
             "RecordedCall": Shown(call, call.blob),
@@ -294,6 +296,7 @@ def values(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Shown
             "SearchResults": Shown(found, f"turns={len(found.turns)}"),
             "SessionEntry": Shown(memory.graph.sessions()[0], session),
             "SliceFile": Shown(row.file, row.id),
+            "SliceProof": Shown(memory.graph.verify(bundle.to_bytes()), "VERIFIED"),
             "Slicebase": Shown(memory, str(folder)),
             "StaleFile": Shown(memory.library.stale()[0], guide.id),
             "Step": Shown(step, "build"),

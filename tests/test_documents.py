@@ -12,6 +12,7 @@ from tests.warm import warm_programs
 DOCUMENTS = [
     "README.md",
     "docs/tour.md",
+    "docs/slices.md",
     "docs/library.md",
     "docs/notes.md",
     "docs/finding.md",

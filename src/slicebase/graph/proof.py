@@ -13,7 +13,7 @@ from slicebase.core.parsers import read_json
 from slicebase.errors import Exit, SlicebaseError
 from slicebase.graph.bundle import AroundGraph, Bundle, is_signed_by, read_bundle, snapshot_hash
 from slicebase.graph.export import ExportFinding, SliceExport, checklist, read_export
-from slicebase.graph.kernel import KernelExport, read_ours_or_kernel
+from slicebase.graph.kernel_export import KernelExport, read_ours_or_kernel
 from slicebase.graph.policy import PRESETS, SlicePolicyV1, policy_from
 from slicebase.graph.select import select
 

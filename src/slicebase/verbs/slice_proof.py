@@ -13,7 +13,7 @@ from slicebase.errors import SlicebaseError
 from slicebase.graph.binary32 import shortest
 from slicebase.graph.bundle import Bundle, snapshot_hash
 from slicebase.graph.export import ExportedTurn, ExportFinding, SliceExport, compare
-from slicebase.graph.kernel import select_with_higher_ids
+from slicebase.graph.kernel_export import select_with_higher_ids
 from slicebase.graph.policy import DEFAULT, PRESETS, SlicePolicyV1, policy_with
 from slicebase.graph.proof import Drift, ExaminedSlice, ProofStatus, SliceProof, Unchecked, examine
 from slicebase.graph.select import Scored, TurnGraph, select

@@ -7,7 +7,7 @@ import pytest
 
 from slicebase.core.hashing import xxh64
 from slicebase.graph.export import read_export
-from slicebase.graph.kernel import KernelExport, read_ours_or_kernel, select_with_higher_ids
+from slicebase.graph.kernel_export import KernelExport, read_ours_or_kernel, select_with_higher_ids
 from slicebase.graph.policy import SlicePolicyV1
 from slicebase.graph.proof import examine
 from slicebase.graph.select import select
