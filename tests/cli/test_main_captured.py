@@ -106,6 +106,14 @@ CALLS = (
     call("turns", "--search", "discount"),
     call("show", TURN),
     call("slice", TURN, "--policy", "focused"),
+    call("slice", TURN, "--bundle", "-"),
+    call("policy", status=2),
+    call("policy list"),
+    call("policy show", "focused"),
+    call("policy save", "small", "--set", "max_nodes=8"),
+    call("policy diff", "default", "focused", status=1),
+    call("policy import", "policy.json", "--name", "imported"),
+    call("policy export", "broad"),
     call("context", QUESTION),
     call("context", QUESTION, cold=True),
     call("lost", SESSION),
@@ -184,6 +192,7 @@ def fill(folder: Path, home: Path, files: int, transcript: Path = LONG_SAMPLE) -
         text = f"# Note {number}\n\nThe heron stands at post {number}.\n"
         put(workspace, f"note-{number:04}{LONG}", text)
     (folder / "document.md").write_text("# Build\n\nThe lock file is stale.\n")
+    (folder / "policy.json").write_text('{"max_nodes": 9}')
     for name in ("base", "ours", "theirs"):
         (folder / f"{name}.slice").write_text(text_of("merged", "A text.\n", meta={} if name == "base" else {name: 1}))
     with Slicebase.open(folder) as base:

@@ -8,6 +8,8 @@ from msgspec.structs import replace
 
 from slicebase import Slicebase
 from slicebase.graph.policy import SlicePolicyV1
+from slicebase.mcp.calls import ServerEnvironment
+from slicebase.mcp.tools import TOOLS, call_tool
 from slicebase.verbs.shown import ShownTurns
 from tests.codes import code_of
 from tests.conversations import name, store, turn
@@ -87,3 +89,20 @@ def test_a_claim_cites_only_what_the_bundle_shows(memory: Slicebase, bundle: byt
     memory.runs.claim("build", "It is so.", status="verified", cite=(name("b"), "text of b"), within=bundle)
     memory.runs.claim("build", "It is so, too.", status="verified", cite=outside, within=ShownTurns.in_bundle(export))
     assert memory.runs.compact("build").snapshots
+
+
+def test_the_agent_of_a_bounded_server_claims_and_logs_only_what_was_shown(memory: Slicebase, bundle: bytes) -> None:
+    """Whatever pointers it sends: the boundary belongs to the server."""
+    inside, outside = (memory.cite(name(each), span=(0, 4)) for each in ("b", "d"))
+    environment = ServerEnvironment(memory.root, None, "s", within=ShownTurns.in_bundle(bundle))
+
+    def call(verb: str, **arguments: object) -> object:
+        return call_tool(environment, None, TOOLS["run"], {"run": "build", "action": verb, **arguments})
+
+    assert call("claim", statement="So.", evidence=[{"ref": inside.id}])
+    assert code_of(call, "claim", statement="So.", evidence=[{"ref": outside.id}]) == "outside-bundle"
+    for pointer in ({"chunk_id": outside.chunk_id}, {"evidence_id": outside.id, "chunk_id": inside.chunk_id}):
+        side = {"evidence_id": inside.id, "chunk_id": inside.chunk_id, "span": {"start": 0, "end": 4}}
+        payload = {"description": "Two things.", "side_a": [side], "side_b": [{**side, **pointer}]}
+        assert code_of(call, "log", events=[{"type": "NOTE", "payload": payload}]) == "outside-bundle"
+    assert call("log", events=[{"type": "NOTE", "payload": {"side": [{"evidence_id": inside.id}]}}])

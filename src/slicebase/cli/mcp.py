@@ -11,10 +11,12 @@ from click.core import ParameterSource
 from slicebase.cli.numbers import CountingNumber, Decimal
 from slicebase.cli.options import named_root, redact_option, redacts
 from slicebase.cli.output import print_text
+from slicebase.cli.slice_bundle import within_options
 from slicebase.errors import SlicebaseError, Where
 
 if TYPE_CHECKING:
     from slicebase.mcp.calls import ServerEnvironment
+    from slicebase.verbs.shown import ShownTurns
 
 
 @click.command()
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     "--token-file", metavar="FILE",
     help="With --http: read the token from this file, which only you may read, instead of SLICEBASE_MCP_TOKEN.",
 )  # fmt: skip
+@within_options
 @redact_option
 @click.pass_context
 def mcp(
@@ -43,6 +46,7 @@ def mcp(
     http: bool,
     port: int,
     token_file: str | None,
+    within: "ShownTurns | None",
 ) -> int:
     """Serve this workspace to an agent over stdin and stdout, with the Model Context Protocol.
 
@@ -52,11 +56,13 @@ def mcp(
 
     With --http, the server listens on 127.0.0.1 until it is stopped. Every request carries a token: that of
     SLICEBASE_MCP_TOKEN or --token-file, or a new one, which is printed.
+
+    With --within, what the agent claims and logs can cite only what a slice shows; everything can still be read.
     """
     start, folder, redact = Path.cwd(), Path(root) if root else named_root(ctx), redacts(ctx)
 
     def environment() -> "ServerEnvironment":
-        return _environment(start, folder, read_only=read_only, redact=redact)
+        return _environment(start, folder, read_only=read_only, redact=redact)._replace(within=within)
 
     if not http:
         if token_file is not None or ctx.get_parameter_source("port") is not ParameterSource.DEFAULT:

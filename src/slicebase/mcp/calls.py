@@ -19,6 +19,7 @@ from slicebase.workspace.writer import client_name
 
 if TYPE_CHECKING:
     from slicebase.base import Slicebase
+    from slicebase.verbs.shown import ShownTurns
 
 
 class ServerEnvironment(NamedTuple):
@@ -38,6 +39,7 @@ class ServerEnvironment(NamedTuple):
     progress: Callable[[str], None] = lambda what: None  # is told what a call does; ends one nobody waits for any more
     go_on: Callable[[], None] = lambda: None  # ends a call nobody waits for any more
     as_ours: Callable[[Exception], SlicebaseError | None] = lambda error: None  # for errors that are not ours
+    within: "ShownTurns | None" = None  # what claims and conflicts may cite, if not everything
 
     def open(self) -> "Slicebase":
         """Opens the workspace for one call."""

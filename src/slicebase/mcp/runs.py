@@ -162,6 +162,8 @@ def _done(text: str) -> DoneDefinition:
 
 def _log(call: ToolCall, given: RunArguments) -> ToolOutput:
     drafts = [_draft(number, each) for number, each in enumerate(given.events, 1)]
+    if call.environment.within is not None:
+        call.environment.within.refuse_outside_in([draft.payload for draft in drafts], call.base)
     with _signed(call):
         return _logged(call.base.runs.log(_name(given), drafts))
 
@@ -195,6 +197,7 @@ def _claim(call: ToolCall, given: RunArguments) -> ToolOutput:
             id=given.claim_id,
             status=given.status,
             cite=[_cited(each) for each in given.evidence],
+            within=call.environment.within,
         )
     return _logged(logged)
 

@@ -1,6 +1,7 @@
 """What a bundle or a SliceExport shows, as a boundary: references inside it are accepted, others are not."""
 
-from typing import TYPE_CHECKING, NamedTuple, Self
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from slicebase.core.refs import parse, prefixed
 from slicebase.core.short_ids import the_only
@@ -83,6 +84,24 @@ class ShownTurns(NamedTuple):
         if not self.has_chunk(chunk_id):
             hint = f"`tt slice --admits` says what is in the slice {self.slice_id}"
             raise SlicebaseError("outside-bundle", f"{chunk_id} is not in what was shown", hint=hint)
+
+    def refuse_outside_in(self, value: Any, parts: "Parts") -> None:
+        """Raises `outside-bundle` if a pointer somewhere in a JSON value names what was not shown."""
+        ahead = [value]
+        while ahead:
+            inner = ahead.pop()
+            if isinstance(inner, Mapping):
+                self._refuse_pointer(inner.get("chunk_id"), inner.get("evidence_id"), parts)
+                ahead += inner.values()
+            elif isinstance(inner, list | tuple):
+                ahead += inner
+
+    def _refuse_pointer(self, chunk: object, evidence: object, parts: "Parts") -> None:
+        if isinstance(chunk, str):
+            self.refuse_outside(chunk)
+        record = parts.truth.ledger.get(evidence) if isinstance(evidence, str) else None
+        if record is not None:
+            self.refuse_outside(record.chunk_id)
 
 
 Within = bytes | ShownTurns | None

@@ -31,6 +31,7 @@ from slicebase.truth.run_writer import LOOP_FOUND, Logged
 from slicebase.truth.runs import NO_BLOBS
 from slicebase.verbs.cite import cite_chunk
 from slicebase.verbs.parts import Parts
+from slicebase.verbs.shown import Within
 from slicebase.workspace.surroundings import in_turn, one_thread_at_a_time
 
 if TYPE_CHECKING:
@@ -100,18 +101,32 @@ class Step:
     # What is known, and what is not
 
     def claim(
-        self, statement: str, *, cite: "Cites" = (), status: ClaimStatus | None = None, id: str | None = None
+        self,
+        statement: str,
+        *,
+        cite: "Cites" = (),
+        status: ClaimStatus | None = None,
+        id: str | None = None,
+        within: Within = None,
     ) -> Logged:
         """Logs a claim, a candidate unless a status is given.
 
         `cite` is what supports it: a reference with a quote, `(ref, quote)`, evidence or its id, or several of these.
+        With `within`, the bytes of a bundle or a SliceExport, it can cite only what that shows.
         """
-        number = self._open_number
-        return self._told(self._runs.claim(self.run_id, statement, id=id, status=status, cite=cite, step=number))
+        options: dict[str, Any] = {"cite": cite, "within": within, "step": self._open_number}
+        return self._told(self._runs.claim(self.run_id, statement, id=id, status=status, **options))
 
-    def cite(self, reference: str, quote: str | None = None, *, span: tuple[int, int] | None = None) -> Evidence:
-        """Adds a quote or a span of the text that a reference names to the evidence ledger."""
-        return cite_chunk(self._parts, reference, quote=quote, span=span)
+    def cite(
+        self,
+        reference: str,
+        quote: str | None = None,
+        *,
+        span: tuple[int, int] | None = None,
+        within: Within = None,
+    ) -> Evidence:
+        """Adds a quote or a span of a text to the evidence ledger; `within` a bundle, only what that shows."""
+        return cite_chunk(self._parts, reference, quote=quote, span=span, within=within)
 
     def conflict(self, description: str, a: "Cites", b: "Cites", *, id: str | None = None) -> Logged:
         """Logs a conflict between two sides of evidence."""
