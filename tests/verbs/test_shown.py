@@ -57,7 +57,7 @@ def test_evidence_is_inside_if_the_turn_that_it_quotes_is(memory: Slicebase, bun
 
 
 def test_nothing_else_was_shown(memory: Slicebase, bundle: bytes) -> None:
-    others = ["session:s", "run:build", "claim:build/c1", "file:01JZ", f"mf_{'0' * 32}", "row:log/1"]
+    others = ["session:s", "run:build", "claim:build/c1", "file:01JZ", f"mf_{'0' * 32}", "mf_00000000", "row:log/1"]
     assert memory.graph.allowed(bundle, others) == dict.fromkeys(others, False)
     assert code_of(memory.graph.allowed, bundle, ["two words"]) == "bad-reference"
 

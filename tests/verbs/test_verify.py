@@ -6,12 +6,14 @@ from pathlib import Path
 
 import apsw
 import pytest
+from msgspec.structs import replace
 
 from slicebase.context.assemble import Candidate, assemble
 from slicebase.context.manifest import Budget, Manifest, PinnedSlice, manifest_id
 from slicebase.core.hashing import digest, raw_digest
 from slicebase.errors import Exit
 from slicebase.graph.policy import DEFAULT, SlicePolicyV1
+from slicebase.graph.record import annotation_records
 from slicebase.graph.turn import Edge, turn_text
 from slicebase.runs.evidence import Chunk, cite
 from slicebase.runs.records import RunStarted
@@ -338,3 +340,11 @@ def test_a_purge_leaves_nothing_of_a_turn(filled: Truth) -> None:
     record = PurgeRecord("", (text,), "2026-01-02T00:00:00.000Z", "x")
     filled.texts.purge(record, {("session:s", stored.content_hash): forged})
     assert "tombstone" in [finding.check for finding in verify(filled).findings if finding.status == "BROKEN"]
+
+
+def test_a_graph_that_changed_around_the_same_slice_is_drift(filled: Truth) -> None:
+    """The annotator of a turn is part of the graph around a slice, and not of its export."""
+    again = replace(filled.turns.annotation_of(name("a")), annotator="other/1")
+    for record in annotation_records("s", [again]):
+        filled.turns.annotate(record)
+    assert [(each.status, each.check) for each in verify(filled).findings] == [("DRIFTED", "graph")]

@@ -11,7 +11,7 @@ from slicebase.verbs.names import EVERYTHING
 if TYPE_CHECKING:  # keeps start-up fast
     from slicebase.verbs.parts import Parts
 
-_UNKNOWN = frozenset({"no-turn", "bad-reference", "no-file"})  # the workspace does not have it; the bundle may
+_UNKNOWN = frozenset({"no-turn", "bad-reference"})  # the workspace does not have it; the bundle may
 
 
 class ShownTurns(NamedTuple):
@@ -46,7 +46,7 @@ class ShownTurns(NamedTuple):
         if ref is not None and ref.kind == "ev":
             return self._has_evidence(reference, parts)
         if ref is not None and ref.kind != "turn":
-            parse(reference)
+            parse(reference, short=True)
             return False
         if parts is not None:
             try:
