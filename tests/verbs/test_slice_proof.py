@@ -139,6 +139,25 @@ def test_no_growth_of_any_graph_is_called_broken(
     assert (proof.status == "VERIFIED") <= (kept.sessions.slice_around(anchor, policy).export == export)
 
 
+def test_many_new_turns_that_push_out_the_old_ones_are_drift(memory: Slicebase) -> None:
+    """A family grows: all its new members have a higher priority than the old ones."""
+    policy = SlicePolicyV1(max_nodes=3)
+    notes = [annotation(name(each), salience=0.0) for each in "abc"]
+    for record in annotation_records("s", notes):
+        memory.truth.turns.annotate(record)
+    stored = memory.graph.bundle(name("a"), policy).to_bytes(), memory.graph.select(name("a"), policy).export
+    new = [turn(f"n{each}", "a", time=9000) for each in range(12)]
+    memory.truth.turns.add(
+        memory.truth.turns.session("s"),
+        new,
+        lambda added: list(annotation_records("s", [annotation(each.id, salience=1.0) for each in added.turns])),
+    )
+    for each in stored:
+        proof = memory.graph.verify(each, policy)
+        assert (proof.status, what(proof)) == ("DRIFTED", ["new turns"])
+        assert set(proof.drift[0].refs) <= {f"turn:{each.id}" for each in new}
+
+
 # Contradictions
 
 
@@ -183,6 +202,35 @@ def test_a_selection_that_no_growth_explains_is_broken(memory: Slicebase) -> Non
     named = replace(wide, policy_params_hash=claimed.params_hash)
     data = replace(named, slice_id=named.fingerprint).to_bytes()
     assert "selection" in [each.check for each in memory.graph.verify(data, claimed).findings]
+
+
+def test_a_sibling_that_is_not_as_the_bundle_says_is_broken(memory: Slicebase) -> None:
+    """A sibling that was looked at and not selected decides which others are."""
+    store(memory.truth, [turn(each, "a", time=9000) for each in ("x", "y", "z")])
+    policy = SlicePolicyV1(max_nodes=2, max_siblings_per_node=2)
+    bundle = memory.graph.bundle(name("x"), policy)
+    proof = memory.graph.verify(bundle.to_bytes())
+    assert (proof.status, len(bundle.graph.siblings)) == ("VERIFIED", 2)
+    first, *others = bundle.graph.siblings
+    for changed in (replace(first, salience="0.125"), replace(first, parents=(*first.parents, name("c")))):
+        around = replace(bundle.graph, siblings=(changed, *others))
+        assert memory.graph.verify(forged(bundle, proof.export, graph=around)).status == "BROKEN"
+    store(memory.truth, [turn("w", session="t")])
+    away = replace(first, id=name("w"))
+    around = replace(bundle.graph, siblings=tuple(sorted((*others, away), key=lambda each: each.id)))
+    assert "graph" in [each.check for each in memory.graph.verify(forged(bundle, proof.export, graph=around)).findings]
+    unknown = replace(first, id="f" * 8 + first.id[8:])
+    around = replace(bundle.graph, siblings=tuple(sorted((*others, unknown), key=lambda each: each.id)))
+    assert memory.graph.verify(forged(bundle, proof.export, graph=around)).status == "UNVERIFIABLE"
+
+
+def test_a_slice_of_two_sessions_is_broken(memory: Slicebase) -> None:
+    store(memory.truth, [turn("w", session="t")])
+    here, there = (memory.graph.select(name(each)).contents for each in ("a", "w"))
+    turns = sorted((*here.turns, *there.turns), key=lambda each: each.id)
+    both = replace(here, turns=tuple(turns))
+    proof = memory.graph.verify(replace(both, slice_id=both.fingerprint).to_bytes())
+    assert [each.check for each in proof.findings] == ["session"]
 
 
 def test_contents_that_were_purged_are_said_so(memory: Slicebase) -> None:

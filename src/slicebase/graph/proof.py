@@ -196,9 +196,11 @@ def _bundle_findings(
 
 
 def _order(export: SliceExport) -> Iterator[ExportFinding]:
-    """Yields a finding where turns or edges are not in the order of §6.2, or one is there twice."""
+    """Yields a finding where turns or edges are not in the order of §6.2, or one is there twice; also ruling 13."""
     turns = [turn.id for turn in export.turns]
     if turns != sorted(set(turns)):
         yield ExportFinding("order", "the turns are not in the order of their ids, or one is there twice", None, None)
+    if len({turn.session_id for turn in export.turns}) > 1:
+        yield ExportFinding("session", "the turns are of several sessions, and a slice stays in one", None, None)
     if list(export.edges) != sorted(set(export.edges)):
         yield ExportFinding("order", "the edges are not in their order, or one is there twice", None, None)

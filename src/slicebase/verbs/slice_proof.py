@@ -6,12 +6,13 @@ something here contradicts it, or where no growth explains the selection.
 """
 
 from collections.abc import Iterator, Mapping
+from typing import Final
 
 from slicebase.core.hashing import digest
 from slicebase.core.times import from_text, whole_seconds
 from slicebase.errors import SlicebaseError
 from slicebase.graph.binary32 import shortest
-from slicebase.graph.bundle import Bundle, snapshot_hash
+from slicebase.graph.bundle import Bundle, Sibling, snapshot_hash
 from slicebase.graph.export import ExportedTurn, ExportFinding, SliceExport, compare
 from slicebase.graph.kernel_export import select_with_higher_ids
 from slicebase.graph.policy import DEFAULT, PRESETS, SlicePolicyV1, policy_with
@@ -137,45 +138,66 @@ class _Proof:
                     bundle.graph_snapshot_hash
                 ):
                     return
-            self._annotations(stored)
+            siblings = self._siblings()
+            self._annotations(stored, siblings)
             self._edges(stored)
             if bundle is not None:
-                self._parents(graph, bundle)
+                self._parents(graph, bundle, siblings)
             if not self._findings:
                 self._growth(graph, policy, now)
             if not (self._findings or self._drift or self._explained or self._unchecked):
                 self._drift.append(Drift("new turns", ()))  # one that took the place of a sibling
 
-    def _annotations(self, stored: Mapping[str, StoredTurn]) -> None:
+    def _annotations(self, stored: Mapping[str, StoredTurn], siblings: Mapping[str, Sibling]) -> None:
         """Looks for the values of each turn among all annotations that it ever had."""
-        known: dict[str, list[Annotation]] = {}
-        for session in {each.record.session for each in stored.values()}:
-            for record in self._truth.turns.annotations_of(session):
-                for row in record.rows(stored):
-                    known.setdefault(row[0], []).append(Annotation(*row))
-        bundle, here = self._examined.bundle, {each.annotator for found in known.values() for each in found}
-        elsewhere = sorted({*bundle.annotators} - here) if bundle else []
-        if elsewhere:
+        bundle, known = self._examined.bundle, self._known({*stored, *siblings}, stored)
+        here = {each.annotator for found in known.values() for each in found}
+        if bundle is not None and (elsewhere := sorted({*bundle.annotators} - here)):
             self._unchecked.append(Unchecked("annotations", f"made elsewhere by {', '.join(elsewhere)}", stops=True))
+            return
         again = []
         for turn in self._export.turns:
-            annotations = known.get(turn.id, [])
-            if any(_has(turn, each) for each in annotations):
-                again += [] if _has(turn, annotations[-1]) else [f"turn:{turn.id}"]
-            elif not elsewhere:
-                message = f"no annotation of turn:{turn.id} ever had these values"
-                self._broken("annotation", message, None, _values(turn))
+            values = [_values_of(each) for each in known[turn.id]]
+            if _values(turn) not in values:
+                self._broken("annotation", f"turn:{turn.id} was never annotated so", None, _values(turn))
+            elif _values(turn) != values[-1]:
+                again.append(f"turn:{turn.id}")
+        for name, sibling in siblings.items():
+            if (sibling.phase, sibling.salience) not in {(each.phase, shortest(each.salience)) for each in known[name]}:
+                self._broken("annotation", f"turn:{name} was never annotated so", None, sibling.salience)
         if again:
             self._drift.append(Drift("new annotations", tuple(again)))
 
-    def _parents(self, graph: TurnGraph, bundle: Bundle) -> None:
+    def _known(self, turns: set[str], stored: Mapping[str, StoredTurn]) -> dict[str, list[Annotation]]:
+        """Returns all annotations that turns ever had, oldest first."""
+        known: dict[str, list[Annotation]] = {turn: [] for turn in turns}
+        for session in {each.record.session for each in stored.values()}:
+            for record in self._truth.turns.annotations_of(session):
+                for row in record.rows(turns):
+                    known[row[0]].append(Annotation(*row))
+        return known
+
+    def _siblings(self) -> dict[str, Sibling]:
+        """Returns the siblings of a bundle that are stored here; those that are not cannot be checked."""
+        given = {each.id: each for each in self._examined.bundle.graph.siblings} if self._examined.bundle else {}
+        stored = self._truth.turns.find(given)
+        if missing := sorted(given.keys() - stored.keys()):
+            why = f"{len(missing)} of its siblings are not stored here, such as turn:{missing[0]}"
+            self._unchecked.append(Unchecked("graph", why, stops=True))
+        session = self._export.turns[0].session_id
+        for name in sorted(name for name, each in stored.items() if each.record.session != session):
+            self._broken("graph", f"turn:{name} is in another session", session, stored.pop(name).record.session)
+        return {name: each for name, each in given.items() if name in stored}
+
+    def _parents(self, graph: TurnGraph, bundle: Bundle, siblings: Mapping[str, Sibling]) -> None:
         """Compares the parents, also those that are not selected. One may have arrived since."""
-        new = []
-        for turn in bundle.graph.turns:
-            here = graph.parents(turn.id)
-            if gone := {*turn.parents} - {*here}:
-                self._broken("graph", f"turn:{turn.id} has no such parent here", here, sorted(gone))
-            new += [f"{parent} {turn.id}" for parent in here if parent not in turn.parents]
+        new: list[str] = []
+        given = {turn.id: turn.parents for turn in bundle.graph.turns}
+        for name, parents in (given | {name: each.parents for name, each in siblings.items()}).items():
+            here = graph.parents(name)
+            if gone := {*parents} - {*here}:
+                self._broken("graph", f"turn:{name} has no such parent here", here, sorted(gone))
+            new += [f"{parent} {name}" for parent in here if parent not in parents]
         if new and not any(each.what == "new edges" for each in self._drift):
             self._drift.append(Drift("new edges", tuple(new)))
 
@@ -203,9 +225,16 @@ class _Proof:
             self._drift.append(Drift("new edges", tuple(_edge(edge) for edge in added)))
 
     def _growth(self, graph: TurnGraph, policy: SlicePolicyV1, now: SliceExport) -> None:
-        """Looks for the turns without which the graph gives this selection: those that are new since."""
-        rules = (False, True) if self._examined.kind == "kernel export" else (False,)
-        found = [(new, ties) for ties in rules if (new := _new_turns(graph, self._export, policy, ties)) is not None]
+        """Looks for the turns without which the graph gives this selection: those that are new since.
+
+        The selection of a bundle follows from what it says about the graph, and all of that is found here.
+        """
+        if self._examined.bundle is not None:
+            found = [({turn.id for turn in now.turns} - {turn.id for turn in self._export.turns}, False)]
+        else:
+            rules = (False, True) if self._examined.kind == "kernel export" else (False,)
+            each_rule = ((_new_turns(graph, self._export, policy, ties), ties) for ties in rules)
+            found = [(new, ties) for new, ties in each_rule if new is not None]
         if found:
             new, ties = min(found, key=lambda each: (len(each[0]), each[1]))
             self._explained += ("ties",) if ties else ()
@@ -216,8 +245,8 @@ class _Proof:
             self._broken("selection", f"no growth explains {each.place}", each.derived, each.stored)
 
 
-def _has(turn: ExportedTurn, annotation: Annotation) -> bool:
-    return _values(turn) == (
+def _values_of(annotation: Annotation) -> tuple[object, ...]:
+    return (
         annotation.phase,
         annotation.depth,
         annotation.sibling_order,
@@ -242,6 +271,9 @@ def _edge(edge: Edge) -> str:
 # Growth
 
 
+_ROUNDS: Final = 3  # in which turns are left out; after that, all others are
+
+
 def _new_turns(graph: TurnGraph, export: SliceExport, policy: SlicePolicyV1, higher_ids: bool) -> set[str] | None:
     """Returns turns without which the graph gives exactly this selection; None if there are none such.
 
@@ -249,43 +281,46 @@ def _new_turns(graph: TurnGraph, export: SliceExport, policy: SlicePolicyV1, hig
     """
     wanted = {turn.id: turn for turn in export.turns}
     new: set[str] = set()
-    while True:
-        then = _Then(graph, wanted, new)
-        anchor = export.anchor_turn_id
+    for only in (*[False] * _ROUNDS, True):
+        then, anchor = _Then(graph, wanted, new, only), export.anchor_turn_id
         if higher_ids:
             selected = select_with_higher_ids(then, anchor, policy)
         else:
             selected = {each.turn_id for each in select(then, anchor, policy)}
         if selected == wanted.keys():
             return new
-        more = selected - wanted.keys()
-        if not more:
+        if not selected - wanted.keys():
             return None
-        new |= more
+        new |= selected - wanted.keys()
+    return None
 
 
 class _Then:
-    """A graph without turns that are new, with the values that some turns had."""
+    """A graph without turns that are new, with the values that some turns had; or with `only` these turns."""
 
-    def __init__(self, graph: TurnGraph, values: Mapping[str, ExportedTurn], new: set[str]) -> None:
+    def __init__(self, graph: TurnGraph, values: Mapping[str, ExportedTurn], new: set[str], only: bool) -> None:
         self._graph = graph
         self._values = values
         self._new = new
+        self._only = only
         self._families: dict[tuple[str, ...], list[str]] = {}  # by parents
+
+    def _was(self, turn_id: str) -> bool:
+        return turn_id in self._values if self._only else turn_id not in self._new
 
     def get_turn(self, turn_id: str) -> Scored:
         return self._values.get(turn_id) or self._graph.get_turn(turn_id)
 
     def parents(self, turn_id: str) -> list[str]:
-        return [each for each in self._graph.parents(turn_id) if each not in self._new]
+        return [each for each in self._graph.parents(turn_id) if self._was(each)]
 
     def children(self, turn_id: str) -> list[str]:
-        return [each for each in self._graph.children(turn_id) if each not in self._new]
+        return [each for each in self._graph.children(turn_id) if self._was(each)]
 
     def siblings(self, turn_id: str, limit: int | None) -> list[str]:
-        above = tuple(self._graph.parents(turn_id))
+        above = tuple(each for each in self._graph.parents(turn_id) if each not in self._new)
         if above not in self._families:
-            family = {child for parent in self.parents(turn_id) for child in self.children(parent)}
+            family = {child for parent in above for child in self.children(parent)}
             self._families[above] = sorted(family, key=lambda each: (-self.get_turn(each).salience, each))
         found = self._families[above]
         most = len(found) if limit is None else limit
