@@ -29,6 +29,7 @@ from slicebase.files.yaml.stream import check_stream
 from slicebase.graph.export import read_export
 from slicebase.graph.graph_file import read_graph
 from slicebase.graph.policy import policy_from_bytes
+from slicebase.graph.proof import examine
 from slicebase.importers.formats import FORMATS, Import, recognise
 from slicebase.importers.heads import head_of
 from slicebase.importers.values import Format, ImportReport, ImportSource, Options
@@ -149,6 +150,10 @@ def merges(data: bytes) -> None:
     check(versions(Random(data)))
 
 
+def bundle(data: bytes) -> None:
+    examine(data, key=b"a key of twenty bytes").proof()
+
+
 def events(data: bytes) -> None:
     list(read_lines(data.splitlines(keepends=True), "x.jsonl"))
 
@@ -160,7 +165,7 @@ def pure_doors() -> Iterator[tuple[str, Door]]:
     others: Mapping[str, Door] = {
         "slice-file": slice_file, "yaml": yaml, "bodies": bodies, "recognised": recognised, "graph": read_graph,
         "export": read_export, "policy": policy, "manifest": manifest, "reference": reference, "time": time,
-        "toml": toml, "note": note,
+        "toml": toml, "note": note, "bundle": bundle,
         "rules": rules, "redaction": redaction, "merge": merge, "merges": merges, "events": events,
     }  # fmt: skip
     yield from others.items()

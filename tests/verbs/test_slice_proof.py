@@ -172,6 +172,38 @@ def test_what_the_records_contradict_is_broken_even_where_all_hashes_fit(memory:
     assert [each.check for each in found.findings] == ["content-hash"]
 
 
+@settings(max_examples=25 * MORE)
+@given(graphs(), policies(), st.data())
+def test_what_is_forged_with_all_hashes_made_again_is_never_verified(
+    kept: Truth, drawn: Graph, policy: SlicePolicyV1, data: st.DataObject
+) -> None:
+    """Without a signature: turns, edges, parents, siblings and contents are changed, and the result is some status."""
+    graph = renamed(drawn)
+    keep(kept, graph, [range(len(graph.turns))])
+    bundle = bundle_of(kept, data.draw(st.sampled_from(graph.turns)).id, policy)
+    export = prove(kept, bundle.to_bytes()).export
+    left = {each.id for each in export.turns} - data.draw(st.sets(st.sampled_from([t.id for t in export.turns])))
+    others = data.draw(st.lists(st.sampled_from([each.id for each in graph.turns]), max_size=2))
+    turns = tuple(each for each in export.turns if each.id in left)
+    given_turns = tuple(
+        replace(each, parents=tuple(data.draw(st.sampled_from([each.parents, (), tuple(others)]))))
+        for each in bundle.graph.turns
+        if each.id in left
+    )
+    edges = tuple(each for each in export.edges if {each.parent, each.child} <= left and data.draw(st.booleans()))
+    siblings = tuple(each for each in bundle.graph.siblings if data.draw(st.booleans()))
+    around = replace(bundle.graph, turns=given_turns, siblings=siblings)
+    found = replace(export, turns=turns, edges=edges)
+    forgery = forged(bundle, found, graph=around)
+    status = prove(kept, forgery).status
+    named = replace(found, slice_id=found.fingerprint)
+    bare = prove(kept, named.to_bytes(), policy=policy).status
+    if forgery != bundle.to_bytes():
+        assert status in ("DRIFTED", "BROKEN")
+    if named != export:
+        assert bare in ("DRIFTED", "BROKEN", "CONSISTENT") if turns else bare == "BROKEN"
+
+
 def test_an_annotation_that_never_was_is_broken(memory: Slicebase) -> None:
     bundle = memory.graph.bundle(name("a"))
     proof = memory.graph.verify(bundle.to_bytes())
