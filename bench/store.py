@@ -18,7 +18,7 @@ from slicebase.base import Slicebase
 from slicebase.graph.graph_file import read_graph
 from slicebase.graph.policy import DEFAULT, FOCUSED, SlicePolicyV1, policy_from
 from slicebase.history.account import Account
-from slicebase.history.imports import store_graph
+from slicebase.history.graph_files import store_graph
 from slicebase.importers.values import Options
 from slicebase.index.upkeep import update_turn_index
 from slicebase.truth.truth import Truth
