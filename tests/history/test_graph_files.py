@@ -46,7 +46,8 @@ def kept(truth: Truth) -> dict[str, set[Any]]:
 def told(account: Account) -> dict[str, Any]:
     report = vars(account.report)
     errors = [(error.code, error.message, error.where) for error in account.unreadable]
-    return {**vars(account), "unreadable": errors, "report": report}
+    conflicts = sorted(account.conflicts)  # at once they come session by session
+    return {**vars(account), "unreadable": errors, "report": report, "conflicts": conflicts}
 
 
 def loaded(truth: Truth, data: bytes, *, in_batches: bool, size: int = 300) -> Account:
