@@ -3,6 +3,7 @@
 Each turn is read once. A graph is for one slice or a few: it does not see what is written meanwhile.
 """
 
+import struct
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from heapq import merge
@@ -15,7 +16,7 @@ import apsw
 from slicebase.core.ids import uuid_bytes, uuid_of
 from slicebase.core.times import LAST_UNDATED, is_up_to, whole_seconds
 from slicebase.errors import SlicebaseError
-from slicebase.graph.compact import TURN_KINDS, CompactRow
+from slicebase.graph.compact import TURN_KINDS, TYPES_BY_BITS, CompactRow
 from slicebase.graph.export import ExportedTurn, head_json, turn_json
 from slicebase.graph.on_demand import WIDE_FAMILY, Near, Priority, RankedTurn
 from slicebase.graph.select import no_turn
@@ -32,6 +33,7 @@ _BESIDE: Final = "BETWEEN ? AND ?"
 _THESE: Final = f"IN ({','.join('?' * _AHEAD)})"
 _SOME: Final = f"SELECT {NODE_COLUMNS} FROM nodes WHERE session = ? AND seq "
 _MOST_CHILDREN: Final = 128  # of turns that are read together
+_PHASES: Final = frozenset(range(len(PHASES)))
 _BITS: Final = Struct("<I")
 _BINARY32: Final = Struct("<f")
 
@@ -94,7 +96,12 @@ class StoredGraph:
 
     def edges_to(self, number: int) -> list[tuple[int, int]]:
         if number not in self._above:
-            above = list(self._read(number).above)
+            try:
+                above = list(self._read(number).above)
+            except NOT_OURS as error:
+                raise damaged_row(error) from None
+            if any(bits >= len(TYPES_BY_BITS) for _, bits in above):
+                raise damaged_row("unknown types of edges")
             if self._as_of is not None:
                 above = [each for each in above if is_up_to(self._read(each[0]).time, self._as_of)]
             self._above[number] = above
@@ -105,7 +112,7 @@ class StoredGraph:
         if family is None:
             family = self._part.get((number, most))
         if family is None:
-            family = self._part[number, most] = list(map(Near._make, self._rows(self._children, number, most + 1)))
+            family = self._part[number, most] = _nears(self._rows(self._children, number, most + 1))
         return family
 
     def best_children(self, number: int, limit: int) -> list[Near]:
@@ -113,7 +120,7 @@ class StoredGraph:
         if len(few) > WIDE_FAMILY:  # each phase is in order
             query = f"SELECT turn, seq, phase, -negated {_FAMILY} AND phase = ?3 {self._up_to} LIMIT ?4"
             rows = (self._rows(query, number, phase, limit) for phase in range(len(PHASES)))
-            few = [Near._make(row) for family in rows for row in family]
+            few = _nears([row for family in rows for row in family])
         return sorted(few, key=lambda near: (-near.salience, near.turn))[:limit]
 
     def ranked_children(self, number: int, priority: Priority) -> Iterator[RankedTurn]:
@@ -123,10 +130,17 @@ class StoredGraph:
         node = self._read(number)
         if node.salience is None or node.fields is None:
             raise _no_annotation(node)
-        head = self._heads.get(node.kind)
-        if head is None:
-            head = self._heads[node.kind] = head_json(self.session_id, *TURN_KINDS[node.kind])
-        return turn_json(turn_id, head, node.salience, *FIELDS.unpack(node.fields), whole_seconds(node.time))
+        try:
+            head = self._heads.get(node.kind) or self._head(node.kind)
+            depth, order, homogeneity, temporal, complexity = FIELDS.unpack(node.fields)
+        except NOT_OURS as error:
+            raise damaged_row(error) from None
+        seconds = whole_seconds(node.time)
+        return turn_json(turn_id, head, node.salience, depth, order, homogeneity, temporal, complexity, seconds)
+
+    def _head(self, kind: int) -> str:
+        head = self._heads[kind] = head_json(self.session_id, *TURN_KINDS[kind])
+        return head
 
     def annotator_of(self, number: int) -> str:
         return str(self._read(number).annotator)
@@ -200,8 +214,8 @@ class StoredGraph:
         query = f"{self._children_of_some} {which} {self._up_to} LIMIT {_MOST_CHILDREN}"
         rows: list[Any] = self._connection.execute(query, (self._session, *numbers)).fetchall()
         found: dict[int, list[Near]] = {}
-        for parent, turn, seq, phase, salience in rows:
-            found.setdefault(parent, []).append(Near(turn, seq, phase, salience))
+        for row, near in zip(rows, _nears([row[1:] for row in rows]), strict=True):
+            found.setdefault(row[0], []).append(near)
         self._asked.update(parents)
         if len(rows) < _MOST_CHILDREN:
             self._families.update([(parent, found.get(parent, [])) for parent in parents])
@@ -273,18 +287,37 @@ def _least(salience: float, priority: Callable[[float], float]) -> float:
     return float(_BINARY32.unpack(_BITS.pack(high))[0])
 
 
+def _nears(rows: list[Any]) -> list[Near]:
+    found = list(map(Near._make, rows))
+    if not _PHASES.issuperset([near.phase for near in found]):
+        raise damaged_row("an unknown phase")
+    return found
+
+
 def compact_row(node: TurnNode) -> CompactRow:
     """Returns a turn in the form that `compact` expects."""
     if node.salience is None or node.fields is None or node.annotator is None:
         raise _no_annotation(node)
-    fields: tuple[int, int, float, float, float] = FIELDS.unpack(node.fields)
-    role, phase = TURN_KINDS[node.kind]
+    try:
+        fields: tuple[int, int, float, float, float] = FIELDS.unpack(node.fields)
+        role, phase = TURN_KINDS[node.kind]
+    except NOT_OURS as error:
+        raise damaged_row(error) from None
     seconds = whole_seconds(node.time)
     return CompactRow(uuid_of(node.turn), role, phase, node.salience, *fields, seconds, node.annotator)
 
 
 def _no_annotation(node: TurnNode) -> SlicebaseError:
     return damaged(f"the turn {uuid_of(node.turn)} has no annotation")
+
+
+# What a row of the derived tables raises that holds what no record gives.
+NOT_OURS: Final = (struct.error, IndexError)
+
+
+def damaged_row(problem: object) -> SlicebaseError:
+    """Returns the error for such a row."""
+    return damaged(f"a row that slices are read from is damaged: {problem}")
 
 
 def damaged(message: str) -> SlicebaseError:
