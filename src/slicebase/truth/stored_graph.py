@@ -95,17 +95,17 @@ class StoredGraph:
         return parents
 
     def edges_to(self, number: int) -> list[tuple[int, int]]:
-        if number not in self._above:
+        above = self._above.get(number)
+        if above is None:
             try:
                 above = list(self._read(number).above)
+                _ = [TYPES_BY_BITS[bits] for _, bits in above]
             except NOT_OURS as error:
                 raise damaged_row(error) from None
-            if any(bits >= len(TYPES_BY_BITS) for _, bits in above):
-                raise damaged_row("unknown types of edges")
             if self._as_of is not None:
                 above = [each for each in above if is_up_to(self._read(each[0]).time, self._as_of)]
             self._above[number] = above
-        return self._above[number]
+        return above
 
     def children_of(self, number: int, most: int) -> list[Near]:
         family = self._families.get(number)
