@@ -59,7 +59,6 @@ def loaded(truth: Truth, data: bytes, *, in_batches: bool, size: int = 300) -> A
         patch.setattr(graph_files, "IN_MEMORY", -1 if in_batches else len(data))
         for module in (records, graph_files):
             patch.setattr(module, "ANNOTATED_TURNS", 3)
-        patch.setattr(graph_files, "BATCH", 1)
         if in_batches:  # so that an error alone makes the other way necessary
             patch.setattr(graph_files, "_MOST_IN_MEMORY", len(data))
         import_graph(truth, Input("graph.json", len(data), True, chunks), account, Options())

@@ -198,7 +198,7 @@ def turns_of(chunks: Iterable[bytes], found: Outline) -> Iterator[list[GivenTurn
             while next_edge < len(found.edges) and found.edges[next_edge] >> 32 == place:
                 next_edge += 1
             parents = _parents(found, place, found.edges[first:next_edge])
-            turns.append(_turn(found.id_of(place), record, parents))
+            turns.append(_turn(record.id.lower(), record, parents))
             place += 1
         yield list(map(GivenTurn, count(place - len(turns)), turns, _annotations(turns, records)))
     if hashed.hexdigest() != found.digest:

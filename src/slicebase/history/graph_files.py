@@ -30,7 +30,6 @@ from slicebase.truth.turn_writer import AddedTurns
 
 _FAULTS: Final = ("cycle", "no-turn", "holds-secret")  # that show only when a file is stored
 IN_MEMORY: Final = 4 << 20  # bytes: up to this size, a file is read into memory
-BATCH: Final = 16_384  # turns of a session that are stored together: sorted by hash, their texts are stored faster
 _MOST_IN_MEMORY: Final = 512 << 20
 _MOST: Final = 8 << 30
 
@@ -129,8 +128,7 @@ def _batches(pieces: Iterable[list[GivenTurn]], source: Outline, arriving: Arriv
             pending.setdefault(given.turn.session, []).append(given)
         for session in list(pending):
             waiting = pending[session]
-            is_last = not left[source.session_of[waiting[0].place]]
-            end = len(waiting) if is_last else _full(waiting, arriving) if len(waiting) >= BATCH else 0
+            end = len(waiting) if not left[source.session_of[waiting[0].place]] else _full(waiting, arriving)
             if end:
                 yield waiting[:end]
                 pending[session] = waiting[end:]
