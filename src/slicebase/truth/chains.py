@@ -133,20 +133,28 @@ def unlogged(connection: apsw.Connection) -> set[Chain]:
     """
     found = set()
     for table, owner in CHAINS.items():
-        if table == LOG:
+        if table == LOG or not _has_grown(connection, table):
             continue
-        query = f"SELECT {owner or _NO_OWNER}, max(seq) FROM {table} WHERE rowid > ? GROUP BY 1"
+        # The sign keeps SQLite from reading the complete index for the order of owners.
+        query = f"SELECT {owner or _NO_OWNER}, max(seq) FROM {table} WHERE rowid > ? GROUP BY +{owner or _NO_OWNER}"
         grown: list[Any] = connection.execute(query, (_last_logged(connection, table),)).fetchall()
         for name, length in grown:
             chain = Chain(table, str(name))
-            if length is not None and length > logged_head(connection, chain).length:
+            if length > logged_head(connection, chain).length:
                 found.add(chain)
     return found
 
 
+def _has_grown(connection: apsw.Connection, table: str) -> bool:
+    """Returns whether the last row of a table is not logged."""
+    query = f"SELECT {CHAINS[table] or _NO_OWNER}, seq FROM {table} ORDER BY rowid DESC LIMIT 1"
+    row = connection.execute(query).fetchone()
+    return row is not None and row[1] > logged_head(connection, Chain(table, str(row[0]))).length
+
+
 def _last_logged(connection: apsw.Connection, table: str) -> int:
     """Returns the rowid of a row that was logged, one of the last; 0 where there is none."""
-    query = "SELECT chain, count FROM log WHERE chain >= ? AND chain < ? ORDER BY seq DESC LIMIT 1"
+    query = "SELECT chain, count FROM log WHERE +chain >= ? AND +chain < ? ORDER BY seq DESC LIMIT 1"
     last = connection.execute(query, (table, f"{table}0")).fetchone()  # 0 follows the slash
     if last is None:
         return 0
