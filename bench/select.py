@@ -96,6 +96,27 @@ def chain(count: int) -> Graph:
     return graph_of(count, lambda _, number: number - 1 if number else None)
 
 
+def tree(count: int) -> Graph:
+    """Returns a tree in which every turn has two children."""
+    return graph_of(count, lambda _, number: (number - 1) // 2 if number else None)
+
+
+def comb(count: int) -> Graph:
+    """Returns a chain in which every turn has nine more children, which have none."""
+    return graph_of(count, lambda _, number: (number - number % 10 if number % 10 else number - 10) if number else None)
+
+
+def diamonds(count: int) -> Graph:
+    """Returns a chain that is divided in two and joined again, over and over."""
+    rows = chain(count).rows
+    ids = [row.id for row in rows]
+    edges: list[tuple[str, str, EdgeType]] = []
+    for first, second, third, joint in zip(ids[::3], ids[1::3], ids[2::3], ids[3::3], strict=False):
+        edges += [(first, second, "reply"), (first, third, "branch")]
+        edges += [(second, joint, "reply"), (third, joint, "reference")]
+    return Graph(rows, edges)
+
+
 GRAPHS = {
     "forest": (forest, (10_000, 100_000, 1_000_000)),
     "star": (star, (10_000,)),

@@ -6,19 +6,34 @@ the import, which also waits for the disk.
 
 import json
 import random
+import subprocess
+import sys
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from resource import RUSAGE_CHILDREN, getrusage
 from tempfile import TemporaryDirectory
 from time import perf_counter, process_time
 from typing import Any
 
-from bench.select import Graph, bushy, chain, forest, joined, microseconds, percentile, star
+from bench.select import (
+    Graph,
+    bushy,
+    chain,
+    comb,
+    diamonds,
+    forest,
+    joined,
+    microseconds,
+    percentile,
+    star,
+    tree,
+)
 from slicebase.base import Slicebase
 from slicebase.graph.graph_file import read_graph
 from slicebase.graph.policy import DEFAULT, FOCUSED, SlicePolicyV1, policy_from
 from slicebase.history.account import Account
-from slicebase.history.imports import store_graph
+from slicebase.history.graph_files import store_graph
 from slicebase.importers.values import Options
 from slicebase.index.upkeep import update_turn_index
 from slicebase.truth.truth import Truth
@@ -27,15 +42,19 @@ from slicebase.verbs.contexts import Request, build_context
 ANCHORS = 200
 QUESTIONS = 60
 SIZES = {
-    "forest": (forest, (10_000, 100_000, 1_000_000)),
-    "joined": (joined, (100_000,)),
-    "star": (star, (10_000, 100_000)),
-    "bushy": (bushy, (100_000,)),
-    "chain": (chain, (100_000,)),
+    "forest": (forest, (100_000, 1_000_000)),
+    "joined": (joined, (1_000_000,)),
+    "chain": (chain, (1_000_000,)),
+    "star": (star, (100_000, 1_000_000)),
+    "bushy": (bushy, (1_000_000,)),
+    "tree": (tree, (1_000_000,)),
+    "comb": (comb, (1_000_000,)),
+    "diamonds": (diamonds, (1_000_000,)),
 }
+IMPORTED = (100_000, 1_000_000)  # turns of one file
 POLICIES = {"default": DEFAULT, "endless": policy_from({"max_radius": 2**32 - 1})}
 CONTEXT_SIZES = (5_900, 100_000)
-PER_FILE = 100_000  # turns: a graph file is read completely
+PER_FILE = 100_000  # turns
 WORDS = 30  # per turn, on average
 
 
@@ -52,11 +71,11 @@ def text(chance: random.Random, words: list[str]) -> str:
     return " ".join(words[min(int(chance.paretovariate(0.6)) - 1, len(words) - 1)] for _ in range(count))
 
 
-def graph_files(graph: Graph, session: str, words: list[str] | None = None) -> Iterator[bytes]:
-    """Yields the graph as graph files. With words, each turn has a text."""
+def graph_files(graph: Graph, session: str, words: list[str] | None = None, size: int = PER_FILE) -> Iterator[bytes]:
+    """Yields the graph as graph files of this size. With words, each turn has a text of its own."""
     chance = random.Random(4)
-    for first in range(0, len(graph.rows), PER_FILE):
-        rows = graph.rows[first : first + PER_FILE]
+    for first in range(0, len(graph.rows), size):
+        rows = graph.rows[first : first + size]
         here = {row.id for row in rows}
         turns = []
         for row in rows:
@@ -83,12 +102,24 @@ def load(truth: Truth, graph: Graph, words: list[str] | None = None) -> float:
     return len(graph.rows) / spent
 
 
+def measure_import(size: int, folder: Path) -> None:
+    """Imports one file with the command, which also fills the index, and shows what the process took."""
+    path, workspace = folder / f"{size}.json", folder / f"import-{size}"
+    path.write_bytes(next(graph_files(forest(size), "bench", vocabulary(), size)))
+    workspace.mkdir()
+    before, start = getrusage(RUSAGE_CHILDREN), perf_counter()
+    subprocess.run([sys.executable, "-m", "slicebase", "import", path], cwd=workspace, check=True, capture_output=True)
+    spent, after = perf_counter() - start, getrusage(RUSAGE_CHILDREN)
+    processor = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    print(f"{size:>9,} {path.stat().st_size >> 20:>8,} {spent:>8.1f} {processor:>12.1f} {after.ru_maxrss >> 10:>8,}")
+
+
 def measure_slices(name: str, graph: Graph, folder: Path) -> None:
     path = folder / f"{name}-{len(graph.rows)}.db"
     truth = Truth(path, create=True)
     rate = load(truth, graph)
     truth.close()
-    anchors = [row.id for row in random.Random(5).sample(graph.rows, ANCHORS)]
+    first, *anchors = [row.id for row in random.Random(5).sample(graph.rows, ANCHORS + 1)]
 
     def cold(anchor: str, policy: SlicePolicyV1) -> None:
         opened = Truth(path)
@@ -96,6 +127,7 @@ def measure_slices(name: str, graph: Graph, folder: Path) -> None:
         opened.close()
 
     shown = f"{name:>8} {len(graph.rows):>9,} {rate:>16,.0f} {path.stat().st_size / len(graph.rows):>12.0f}"
+    cold(first, DEFAULT)  # imports modules
     for policy in POLICIES.values():
         times = microseconds(partial(cold, policy=policy), anchors)
         shown += f" {percentile(times, 50) / 1000:>15.2f} {percentile(times, 99) / 1000:>7.2f}"
@@ -126,6 +158,10 @@ def measure_contexts(size: int, folder: Path) -> None:
 def run() -> None:
     with TemporaryDirectory() as name:
         folder = Path(name)
+        print("\nOne graph file, imported by the command\n")
+        print(f"{'turns':>9} {'MiB':>8} {'seconds':>8} {'of processor':>12} {'peak MiB':>8}")
+        for size in IMPORTED:
+            measure_import(size, folder)
         print("\nGraph files into SQLite, and slices of one session cold from disk: default policy, and any radius\n")
         header = f"{'graph':>8} {'turns':>9} {'turns/s imported':>16} {'bytes/turn':>12}"
         print(header + "".join(f" {name + ' ms p50':>15} {'p99':>7}" for name in POLICIES))

@@ -17,7 +17,6 @@ from slicebase.cli.options import open_base, redact_option, redacts, report_reda
 from slicebase.cli.output import counted, json_option, note, print_json, print_progress, print_text, printable
 from slicebase.core.refs import as_words
 from slicebase.errors import Exit, SlicebaseError
-from slicebase.history.inputs import LONG_SAMPLE, SAMPLE, discover
 from slicebase.importers.values import REASONS
 from slicebase.verbs.names import shortened
 
@@ -59,6 +58,8 @@ def import_(
     does not stop the others. So is a file that names no session if another conversation is stored under its name. Exit
     status 1 if message content or a PATH was left out.
     """
+    from slicebase.history.inputs import LONG_SAMPLE, SAMPLE  # imported here for a fast start of the other commands
+
     samples = {"short": SAMPLE, "long": LONG_SAMPLE}
     found: list[str | Path] = [*paths, *([samples[sample]] if sample else ())] or [*_discovered(yes)]
     base = _open_to_try(ctx) if dry_run else open_base(ctx, create=True)
@@ -99,6 +100,8 @@ def open_temporary(ctx: click.Context) -> "Slicebase":
 
 def _discovered(yes: bool) -> list[Path]:
     """Returns the folders where agents on this machine keep their sessions, after the user has agreed."""
+    from slicebase.history.inputs import discover  # imported here for a fast start of the other commands
+
     found = discover(Path.home(), os.environ)
     if not found:
         raise SlicebaseError(

@@ -14,6 +14,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise, repeat
+from json.encoder import encode_basestring as _quoted
 from math import inf, isinf
 from typing import Annotated, Final, NamedTuple, TypeVar
 
@@ -32,7 +33,7 @@ JsonStep = str | int
 JsonPath = tuple[JsonStep, ...]
 _T = TypeVar("_T")
 
-_BOM: Final = b"\xef\xbb\xbf"
+BOM: Final = b"\xef\xbb\xbf"
 _SPACE = re.compile(r"[ \t\n\r]*")
 _MALFORMED = re.compile(r"(?:JSON is malformed: )?(.*?)(?: \(byte (\d+)\))?", re.DOTALL)
 _MISFIT = re.compile(r"(.*?)(?: - at `\$(.*)`)?", re.DOTALL)
@@ -51,7 +52,7 @@ _CODES: Final = (
 
 def decode(data: bytes, decoder: msgspec.json.Decoder[_T]) -> _T:
     """Returns bytes as a typed value, or raises our own error with its place. Ignores a byte order mark."""
-    data = data.removeprefix(_BOM)
+    data = data.removeprefix(BOM)
     try:
         if not data.isascii():
             str(data, "utf-8")  # msgspec does not check fields that it ignores
@@ -70,7 +71,7 @@ def decode(data: bytes, decoder: msgspec.json.Decoder[_T]) -> _T:
 
 def error_at(data: bytes, code: str, path: JsonPath, problem: str, hint: str = "") -> SlicebaseError:
     """Returns an error about the value at a path of a text that has been decoded."""
-    data = data.removeprefix(_BOM)
+    data = data.removeprefix(BOM)
     where = _where(data, offset) if (offset := _offset(data, path)) is not None else Where()
     return SlicebaseError(code, f"{path_text(path)}: {problem}", hint=hint, where=where)
 
@@ -142,13 +143,15 @@ def _after_space(text: str, at: int) -> int:
 
 # Graph files
 
-_LOWER_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+LOWER_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _Share = Annotated[float, Meta(ge=0, le=1)]
 _Count = Annotated[int, Meta(ge=0, le=LARGEST_INTEGER)]
 _Seconds = Annotated[int, Meta(ge=-(-EARLIEST // 1000), le=LATEST // 1000)]
 
 
-class _TurnRecord(Struct, gc=False):
+class TurnFields(Struct, gc=False):
+    """A turn as a graph file states it."""
+
     id: str
     session_id: Annotated[str, Meta(min_length=1)]
     role: Role
@@ -163,7 +166,7 @@ class _TurnRecord(Struct, gc=False):
     content: str | tuple[Part, ...] | UnsetType = UNSET
 
 
-class _EdgeRecord(Struct, gc=False):
+class EdgeFields(Struct, gc=False):
     """An `Edge` that may have fields that we do not know."""
 
     parent: str
@@ -172,8 +175,8 @@ class _EdgeRecord(Struct, gc=False):
 
 
 class _File(Struct):
-    turns: list[_TurnRecord]
-    edges: list[_EdgeRecord]
+    turns: list[TurnFields]
+    edges: list[EdgeFields]
 
 
 class OutsideEdge(NamedTuple):
@@ -208,7 +211,7 @@ def read_graph(data: bytes) -> GraphFile:
     for edge in edges:
         parents[edge.child].append(Parent(edge.parent, edge.edge_type))
     turns = [
-        _turn(data, place, turn_id, record, parents.get(turn_id, ()))
+        turn_from(data, place, turn_id, record, parents.get(turn_id, ()))
         for (turn_id, place), record in zip(positions.items(), file.turns, strict=True)
     ]
     inside = dict.fromkeys(edges)  # the same edge twice is one (ruling 12); the order is the file's
@@ -217,13 +220,13 @@ def read_graph(data: bytes) -> GraphFile:
     continues = _between_sessions(inside, {turn.id: turn.session for turn in turns})
     for edge in continues:
         del inside[edge]
-    return GraphFile(tuple(turns), _annotations(data, turns, file.turns), tuple(inside), continues, outside)
+    return GraphFile(tuple(turns), given_annotations(data, turns, file.turns), tuple(inside), continues, outside)
 
 
-def _positions(data: bytes, records: Sequence[_TurnRecord]) -> dict[str, int]:
+def _positions(data: bytes, records: Sequence[TurnFields]) -> dict[str, int]:
     """Returns the ids of the turns, in lower case, with their positions in the file."""
     ids = [record.id for record in records]
-    if not all(map(_LOWER_UUID.fullmatch, ids)):
+    if not all(map(LOWER_UUID.fullmatch, ids)):
         ids = [_uuid(data, ("turns", place, "id"), text) for place, text in enumerate(ids)]
     positions: dict[str, int] = {}
     for place, turn_id in enumerate(ids):
@@ -234,7 +237,7 @@ def _positions(data: bytes, records: Sequence[_TurnRecord]) -> dict[str, int]:
 
 
 def _edges(
-    data: bytes, records: Sequence[_EdgeRecord], positions: Mapping[str, int]
+    data: bytes, records: Sequence[EdgeFields], positions: Mapping[str, int]
 ) -> tuple[list[Edge], tuple[OutsideEdge, ...]]:
     """Returns the edges, with ids in lower case, and those of them that have an end that is not in the file."""
     edges, outside = [], []
@@ -276,7 +279,7 @@ def _between_sessions(edges: Iterable[Edge], sessions: Mapping[str, str]) -> tup
     return tuple(edge for edge in edges if sessions[edge.parent] != sessions[edge.child])
 
 
-def _turn(data: bytes, place: int, turn_id: str, record: _TurnRecord, given: Sequence[Parent]) -> Turn:
+def turn_from(data: bytes, place: int, turn_id: str, record: TurnFields, given: Sequence[Parent]) -> Turn:
     """Returns the turn of a record.
 
     Its source hash covers everything that the file says about it, except the session, which changes in copies, and the
@@ -294,14 +297,15 @@ def _turn(data: bytes, place: int, turn_id: str, record: _TurnRecord, given: Seq
 
 def _content(data: bytes, place: int, content: str | tuple[Part, ...]) -> tuple[tuple[Part, ...], str]:
     """Returns the parts, and the member of the canonical source that holds the content."""
-    parts = (Part("text", text=content),) if isinstance(content, str) else content
+    if isinstance(content, str):
+        return (Part("text", text=content),), f'"content":{_quoted(content)},'
     try:
-        return parts, f'"content":{canonical(to_builtins(content)).decode()},'
+        return content, f'"content":{canonical(to_builtins(content)).decode()},'
     except SlicebaseError as error:
         raise error_at(data, error.code, ("turns", place, "content"), error.message, error.hint) from None
 
 
-def _annotations(data: bytes, turns: Sequence[Turn], records: Sequence[_TurnRecord]) -> tuple[Annotation, ...]:
+def given_annotations(data: bytes, turns: Sequence[Turn], records: Sequence[TurnFields]) -> tuple[Annotation, ...]:
     """Returns the annotations that the file gives (ruling 17). An array of C floats rounds its numbers to binary32."""
     complexity = array("f", [record.trajectory_complexity for record in records])
     if inf in complexity or -inf in complexity:

@@ -18,6 +18,7 @@ from slicebase.graph.select import FrontierTurn, ReachedAs
 
 WIDE_FAMILY: Final = 48  # a turn with more children than this adds them to the frontier one by one
 _NOWHERE: Final = -1
+_NEXT: Final = 15  # turns of the frontier that are read together with one that is expanded
 
 
 class Near(NamedTuple):
@@ -41,6 +42,9 @@ class SessionSource(Protocol):
     def number_of(self, turn_id: str) -> int:
         """Returns the number of a turn. Raises `no-turn` for an id that is not in the session."""
 
+    def expect(self, number: int, others: Callable[[], list[int]]) -> None:
+        """Prepares for a turn that is expanded now, and for others that may be expanded next."""
+
     def near(self, number: int) -> Near:
         """Returns a turn."""
 
@@ -59,7 +63,7 @@ class SessionSource(Protocol):
     def edges_to(self, number: int) -> Iterable[tuple[int, int]]:
         """Returns the parents of a turn, each with the types of the edges as bits."""
 
-    def turn_json(self, number: int) -> str:
+    def turn_json(self, number: int, turn_id: str) -> str:
         """Returns the JSON object of a turn in an export."""
 
     def annotator_of(self, number: int) -> str:
@@ -83,6 +87,7 @@ class _Walk:
         self._policy = policy
         self._scoring = policy.scoring
         self._wide = wide
+        self._priorities: dict[int, Priority] = {}  # by distance
         self._frontier: list[_Entry] = []
         self._visited: set[int] = set()
         self._expanded: set[int] = set()
@@ -108,6 +113,7 @@ class _Walk:
     def _expand(self, number: int, distance: int) -> None:
         self._expanded.add(number)
         source, policy = self._source, self._policy
+        source.expect(number, self._next_turns)
         above = source.parents_of(number)
         unvisited = [turn for turn in above if turn not in self._visited]
         if unvisited:
@@ -124,6 +130,10 @@ class _Walk:
         if policy.include_siblings and not self._expanded.issuperset(above):
             self._push(self._siblings(number, tuple(above), policy.max_siblings_per_node), distance, number)
 
+    def _next_turns(self) -> list[int]:
+        """Returns turns that probably leave the frontier soon: a heap begins with its least entries."""
+        return [entry[3] for entry in self._frontier[:_NEXT]]
+
     def _siblings(self, number: int, above: tuple[int, ...], limit: int) -> Sequence[Near]:
         """Returns the siblings of a turn with these parents, without those that were visited from another such turn.
 
@@ -132,6 +142,8 @@ class _Walk:
         if above in self._best:
             best, following = self._best[above]
             return following if number in best else ()
+        if len(above) == 1 and len(self._source.children_of(above[0], self._wide)) == 1:
+            return ()  # the only child, as most turns are
         families = [self._source.best_children(parent, limit + 1) for parent in above]
         found = {near for family in families for near in family}
         ranked = sorted(found, key=lambda near: (-near.salience, near.turn))[: limit + 1]
@@ -140,6 +152,8 @@ class _Walk:
 
     def _priority(self, distance: int) -> Priority:
         """Returns the formula of §4 for a distance."""
+        if distance in self._priorities:
+            return self._priorities[distance]
         weights, salience_weight, decays = self._scoring
         decay = decays[distance]
         cell = array("f", (0.0,))  # rounds a number that is stored in it to binary32 (ruling 8)
@@ -150,13 +164,14 @@ class _Walk:
             cell[0] = cell[0] * decay
             return cell[0]
 
+        self._priorities[distance] = priority
         return priority
 
     def _push(self, turns: Iterable[Near], distance: int, reached_from: int) -> None:
-        priority = self._priority(distance)
+        priority, visited, opened = self._priority(distance), self._visited, len(self._families)
         for turn, number, phase, salience in turns:
-            if number not in self._visited and not self._in_family(number, len(self._families)):
-                self._visited.add(number)
+            if number not in visited and not (opened and self._in_family(number, opened)):
+                visited.add(number)
                 entry = (-priority(phase, salience), distance, turn, number, reached_from, None)
                 heappush(self._frontier, entry)
 
@@ -214,8 +229,8 @@ def context_slice(
         if parent in ids  # §7.4
     )
     edges = [edge_json(parent, child, name) for parent, child, bits in found for name in TYPES_BY_BITS[bits]]
-    basis, turns = Basis(policy.params_hash), [ids[number] for number in by_id]
+    basis, turns = Basis(policy.params_hash), list(map(ids.__getitem__, by_id))
     name = slice_id(anchor_id, turns, edges, basis)
-    export = export_bytes(anchor_id, map(source.turn_json, by_id), edges, basis, name)
+    export = export_bytes(anchor_id, map(source.turn_json, by_id, turns), edges, basis, name)
     annotators = tuple(sorted({source.annotator_of(number) for number in by_id}))
     return ContextSlice(anchor_id, basis.policy_params_hash, name, export, annotators)

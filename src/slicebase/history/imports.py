@@ -8,26 +8,21 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from slicebase.core.parsers import too_large
 from slicebase.errors import SlicebaseError, Where
-from slicebase.graph.graph_file import GraphFile, read_graph
-from slicebase.graph.record import AnnotationRecord, annotation_records
-from slicebase.graph.turn import Annotation, Edge, Session, Turn
+from slicebase.graph.turn import Edge
 from slicebase.history.account import Account, report_orphans
 from slicebase.history.agents import link_agents
 from slicebase.history.annotate import Annotator
+from slicebase.history.graph_files import import_graph
 from slicebase.history.inputs import Input
 from slicebase.history.namesakes import INPUT_FAULTS, store_input
 from slicebase.history.readers import FileProgress, Recognised, reading
 from slicebase.history.unchanged import SeenInput, SeenInputs, count, enter
 from slicebase.importers.formats import FORMATS, GRAPH_FORMAT, Import, is_graph, reading_order, recognise
-from slicebase.importers.redaction import redact, redactor_of
 from slicebase.importers.values import Batch, Format, ImportSource, NoteAction, Options
 from slicebase.truth.truth import Truth
-from slicebase.truth.turn_writer import AddedTurns, LinkedTurns
 
 ImportProgress = FileProgress
-_GRAPH_FAULTS = ("cycle", "no-turn", "holds-secret")  # that show only when a graph file is stored
 
 
 def import_inputs(
@@ -51,7 +46,7 @@ def import_inputs(
     work = ImportWork(truth, account, options, format_name, annotate, progress, seen)
     graphs = given if format_name == GRAPH_FORMAT else _import_conversations(work, given)
     for each in graphs:
-        _import_graph(truth, each, account, options)
+        import_graph(truth, each, account, options)
     if given and len(account.unreadable) == len(given) and all(each.named for each in given) and not account.added:
         raise _all_failed(account.unreadable)
     return account
@@ -210,105 +205,8 @@ def _names() -> str:
     return ", ".join((*(each.name for each in FORMATS), GRAPH_FORMAT))
 
 
-# Graph files
-
-
-_MOST_GRAPH = 512 << 20  # bytes; a graph file is read whole
-
-
 def _is_graph(each: Input) -> bool:
     try:
         return is_graph(ImportSource(each.name, each.chunks()))
     except SlicebaseError:
         return False  # where the input is read, the error is raised again, and entered in the account
-
-
-def _import_graph(truth: Truth, each: Input, account: Account, options: Options) -> None:
-    try:
-        if each.size > _MOST_GRAPH:
-            raise too_large(each.name, _MOST_GRAPH, "split it: a file may have edges to turns of another one")
-        file = read_graph(b"".join(each.chunks()))
-    except SlicebaseError as error:
-        account.unreadable.append(error.at(Where(each.name)))
-        return
-    with _without_faults(account, *_GRAPH_FAULTS):
-        store_graph(truth, file, each.name, account, options)
-        account.complete.append(each.name)
-
-
-def store_graph(truth: Truth, file: GraphFile, name: str, account: Account, options: Options) -> None:
-    """Stores a graph file's turns with its annotations. Edges between sessions become `continues`."""
-    try:
-        with truth.database.writing():
-            _refuse_unknown_ends(truth, file)
-            given = {annotation.turn: annotation for annotation in file.annotations}
-            stored = [_add(truth, batch, given) for batch in _by_session(file.turns, options)]
-            linked = _link(truth, file)
-    except SlicebaseError as error:
-        raise error.at(Where(name)) from None
-    for batch, added in stored:
-        account.add(batch, added, name)
-    account.edges += linked.edges
-    account.continues += linked.continues
-    account.formats[GRAPH_FORMAT] = account.formats.get(GRAPH_FORMAT, 0) + 1
-
-
-def _refuse_unknown_ends(truth: Truth, file: GraphFile) -> None:
-    """Refuses an edge to or from a turn that is neither in the file nor stored (ruling 14)."""
-    here = {turn.id for turn in file.turns}
-    stored = truth.turns.find({end for _, edge in file.outside for end in (edge.parent, edge.child)} - here)
-    for location, edge in file.outside:
-        for end in (edge.parent, edge.child):
-            if end not in here and end not in stored:
-                raise SlicebaseError(
-                    "no-turn",
-                    f"{location}: the turn {end} is neither in the file nor stored",
-                    hint="first import the file that contains it",
-                )
-
-
-def _by_session(turns: Iterable[Turn], options: Options) -> Iterator[Batch]:
-    """Yields the turns of each session, redacted."""
-    sessions: dict[str, list[Turn]] = {}
-    for turn in turns:
-        sessions.setdefault(turn.session, []).append(turn)
-    for name, each in sessions.items():
-        yield redact(Batch(Session(name, GRAPH_FORMAT), tuple(each), records=len(each)), redactor_of(options))
-
-
-def _add(truth: Truth, batch: Batch, given: Mapping[str, Annotation]) -> tuple[Batch, AddedTurns]:
-    session, turns = batch.session, batch.turns
-    assert session is not None
-
-    def annotate(added: AddedTurns) -> Iterable[AnnotationRecord]:
-        return annotation_records(session.id, [given[turn.id] for turn in added.turns])
-
-    added = truth.turns.add(session, turns, annotate)
-    if added.cycles:
-        child, parent = added.cycles[0]
-        raise SlicebaseError("cycle", f"the edge from {parent} to {child} makes {child} its own ancestor")
-    new = {turn.id for turn in added.turns}
-    conflicts = set(added.conflicts)
-    known = [given[turn.id] for turn in turns if turn.id not in new and turn.id not in conflicts]
-    for record in annotation_records(session.id, _changed(truth, session.id, known)):
-        truth.turns.annotate(record)
-    return batch, added
-
-
-def _changed(truth: Truth, session: str, given: list[Annotation]) -> list[Annotation]:
-    """Returns the annotations of stored turns that differ from the newest stored ones."""
-    if not given:
-        return []
-    newest = {each.turn: each for record in truth.turns.annotations_of(session) for each in record.annotations()}
-    return [each for each in given if newest.get(each.turn) not in (each, None)]
-
-
-def _link(truth: Truth, file: GraphFile) -> LinkedTurns:
-    """Adds edges to turns that were stored before and are in no record of this file."""
-    here = {turn.id for turn in file.turns}
-    links: list[Edge] = [edge for _, edge in file.outside if edge.child not in here]
-    linked = truth.turns.link(links)
-    if linked.cycles:
-        child, parent = linked.cycles[0]
-        raise SlicebaseError("cycle", f"the edge from {parent} to {child} makes {child} its own ancestor")
-    return linked

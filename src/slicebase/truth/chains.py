@@ -4,13 +4,13 @@ So a row that was changed, removed or moved breaks the chain, and the head of a 
 keeps the heads of all chains. A chain that is shorter than the log says has lost rows.
 """
 
+import itertools
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple, TypeVar
 
 import apsw
 import msgspec
 
-from slicebase.core.hashing import raw_digest
 from slicebase.errors import SlicebaseError
 from slicebase.truth.schema import CHAINS
 
@@ -46,7 +46,17 @@ class ChainHead(NamedTuple):
 
 def linked(before: bytes, *values: object) -> bytes:
     """Returns the hash of a row with these values that follows the row with the hash `before`."""
-    return raw_digest(before + b"".join(raw_digest(_bytes(value)) for value in values))
+    return next(_linked_rows(before, [values]))
+
+
+def _linked_rows(before: bytes, rows: Iterable[tuple[object, ...]]) -> Iterator[bytes]:
+    """Yields the hashes of rows that follow each other."""
+    from hashlib import sha256  # imported here for a fast start: it loads OpenSSL, and many a command hashes nothing
+
+    for row in rows:
+        values = [sha256(value if type(value) is bytes else _bytes(value)).digest() for value in row]
+        before = sha256(before + b"".join(values)).digest()
+        yield before
 
 
 def _bytes(value: object) -> bytes:
@@ -68,12 +78,11 @@ def append_rows(connection: apsw.Connection, chain: Chain, rows: Iterable[tuple[
     """Appends rows, each given as its keys and its record, and returns the new head."""
     count, head = head_of(connection, chain)
     owner = (chain.owner,) if CHAINS[chain.table] else ()
-    values = []
-    for row in rows:
-        count, head = count + 1, linked(head, *row)
-        values.append((*owner, count, *row, head))
+    given = list(rows)
+    hashes = list(_linked_rows(head, given))
+    values = [(*owner, seq, *row, hashed) for seq, row, hashed in zip(itertools.count(count + 1), given, hashes)]
     insert_rows(connection, chain.table, values)
-    return ChainHead(count, head)
+    return ChainHead(count + len(given), hashes[-1] if hashes else head)
 
 
 def insert_rows(connection: apsw.Connection, table: str, rows: list[tuple[Any, ...]]) -> None:
@@ -124,16 +133,36 @@ def unlogged(connection: apsw.Connection) -> set[Chain]:
     """
     found = set()
     for table, owner in CHAINS.items():
-        logged: dict[Chain, int] = {}
-        query = f"SELECT {owner or _NO_OWNER}, seq FROM {table} ORDER BY rowid DESC"
-        for name, number in connection.execute(query) if table != LOG else ():
+        if table == LOG or not _has_grown(connection, table):
+            continue
+        # The sign keeps SQLite from reading the complete index for the order of owners.
+        query = f"SELECT {owner or _NO_OWNER}, max(seq) FROM {table} WHERE rowid > ? GROUP BY +{owner or _NO_OWNER}"
+        grown: list[Any] = connection.execute(query, (_last_logged(connection, table),)).fetchall()
+        for name, length in grown:
             chain = Chain(table, str(name))
-            if chain not in logged:
-                logged[chain] = logged_head(connection, chain).length
-            if number <= logged[chain]:
-                break
-            found.add(chain)
+            if length > logged_head(connection, chain).length:
+                found.add(chain)
     return found
+
+
+def _has_grown(connection: apsw.Connection, table: str) -> bool:
+    """Returns whether the last row of a table is not logged."""
+    query = f"SELECT {CHAINS[table] or _NO_OWNER}, seq FROM {table} ORDER BY rowid DESC LIMIT 1"
+    row = connection.execute(query).fetchone()
+    return row is not None and row[1] > logged_head(connection, Chain(table, str(row[0]))).length
+
+
+def _last_logged(connection: apsw.Connection, table: str) -> int:
+    """Returns the rowid of a row that was logged, one of the last; 0 where there is none."""
+    query = "SELECT chain, count FROM log WHERE +chain >= ? AND +chain < ? ORDER BY seq DESC LIMIT 1"
+    last = connection.execute(query, (table, f"{table}0")).fetchone()  # 0 follows the slash
+    if last is None:
+        return 0
+    name, count = last
+    owner = CHAINS[table]
+    where, values = (f"{owner} = ? AND", (name.partition("/")[2],)) if owner else ("", ())
+    row = connection.execute(f"SELECT rowid FROM {table} WHERE {where} seq = ?", (*values, count)).fetchone()
+    return int(row[0]) if row else 0
 
 
 def log_heads(connection: apsw.Connection, chains: Iterable[Chain]) -> None:

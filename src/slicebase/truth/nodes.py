@@ -9,20 +9,19 @@ whatever its shape.
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence, Set
 from itertools import chain
 from struct import Struct
-from typing import Any, Final, NamedTuple, get_args
+from typing import Any, Final, NamedTuple
 
 import apsw
 
 from slicebase.core.ids import uuid_bytes
 from slicebase.core.times import from_text
-from slicebase.graph.binary32 import binary32
-from slicebase.graph.compact import EDGE_BITS
+from slicebase.graph.compact import EDGE_BITS, TURN_KINDS
 from slicebase.graph.record import AnnotationRecord, read_annotations, read_link, read_turn
 from slicebase.graph.turn import PHASES, Role, Turn
 
 FIELDS: Final = Struct("<qqfff")  # depth, sibling order, homogeneity, temporal, complexity
 _PARENT: Final = Struct("<qB")  # the number of a parent in the session, and the types of the edges as bits
-_ROLES: Final[tuple[Role, ...]] = get_args(Role)
+_KINDS: Final[Mapping[Any, int]] = {kind: number for number, kind in enumerate(TURN_KINDS)}
 _Parents = Collection[tuple[str, str]]
 
 
@@ -63,22 +62,15 @@ def keep_nodes(
     numbers: Mapping[str, int],
     annotations: Iterable[AnnotationRecord],
 ) -> None:
-    """Stores the nodes of turns that were just added, and counts them."""
+    """Stores the nodes of turns that were just added, and counts them. `numbers` may have some of their parents."""
     if not turns:
         return
     number = _number(connection, session, len(turns))
     given = {row[0]: row for record in annotations for row in record.rows(numbers)}
     outside = {parent.id for turn in turns for parent in turn.parents if parent.id not in numbers}
-    known = {**numbers, **_numbers(connection, session, outside)}
+    known = {**numbers, **_numbers(connection, session, outside)} if outside else numbers
     nodes = [
-        _node(
-            numbers[turn.id],
-            turn.id,
-            turn.time,
-            turn.role,
-            _packed([(parent.id, parent.type) for parent in turn.parents], known),
-            given.get(turn.id),
-        )
+        _node(numbers[turn.id], turn.id, turn.time, turn.role, _packed_above(turn, known), given.get(turn.id))
         for turn in turns
     ]
     _insert(connection, number, nodes)
@@ -117,6 +109,12 @@ def _numbers(connection: apsw.Connection, session: str, turn_ids: Iterable[str])
     return {turn: row[0] for turn, row in rows if row}
 
 
+def _packed_above(turn: Turn, known: Mapping[str, int]) -> bytes:
+    if len(turn.parents) == 1 and (seq := known.get(turn.parents[0].id)) is not None:  # as most turns
+        return _PARENT.pack(seq, EDGE_BITS[turn.parents[0].type])
+    return _packed([(parent.id, parent.type) for parent in turn.parents], known)
+
+
 def _packed(parents: _Parents, known: Mapping[str, int]) -> bytes:
     bits: dict[int, int] = {}
     for parent, kind in parents:
@@ -127,15 +125,17 @@ def _packed(parents: _Parents, known: Mapping[str, int]) -> bytes:
 
 
 def _node(seq: int, turn: str, time: int, role: Role, parents: bytes, annotation: tuple[Any, ...] | None) -> TurnNode:
-    kind = _ROLES.index(role) * len(PHASES)
-    node = TurnNode(seq, uuid_bytes(turn), time, kind, None, None, None, parents)
-    return node if annotation is None else _annotated(node, annotation)
+    if annotation is None:
+        return TurnNode(seq, uuid_bytes(turn), time, _KINDS[role, PHASES[0]], None, None, None, parents)
+    _, annotator, phase, salience, *fields = annotation
+    rest = FIELDS.pack(*fields)
+    return TurnNode(seq, uuid_bytes(turn), time, _KINDS[role, phase], salience, rest, annotator, parents)
 
 
 def _annotated(node: TurnNode, annotation: tuple[Any, ...]) -> TurnNode:
     _, annotator, phase, salience, *fields = annotation
-    kind = node.kind // len(PHASES) * len(PHASES) + PHASES.index(phase)
-    return node._replace(kind=kind, salience=binary32(salience), fields=FIELDS.pack(*fields), annotator=annotator)
+    kind = _KINDS[TURN_KINDS[node.kind][0], phase]
+    return node._replace(kind=kind, salience=salience, fields=FIELDS.pack(*fields), annotator=annotator)
 
 
 def _insert(connection: apsw.Connection, session: int, nodes: Iterable[TurnNode]) -> None:

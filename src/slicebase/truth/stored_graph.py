@@ -3,7 +3,8 @@
 Each turn is read once. A graph is for one slice or a few: it does not see what is written meanwhile.
 """
 
-from collections.abc import Callable, Iterator
+import struct
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from heapq import merge
 from itertools import islice
@@ -15,7 +16,7 @@ import apsw
 from slicebase.core.ids import uuid_bytes, uuid_of
 from slicebase.core.times import LAST_UNDATED, is_up_to, whole_seconds
 from slicebase.errors import SlicebaseError
-from slicebase.graph.compact import TURN_KINDS, CompactRow
+from slicebase.graph.compact import TURN_KINDS, TYPES_BY_BITS, CompactRow
 from slicebase.graph.export import ExportedTurn, head_json, turn_json
 from slicebase.graph.on_demand import WIDE_FAMILY, Near, Priority, RankedTurn
 from slicebase.graph.select import no_turn
@@ -26,8 +27,13 @@ _FAMILY: Final = "FROM families WHERE session = ?1 AND parent = ?2"
 _FIRST_PAGE, _LAST_PAGE = 8, 512  # rows; each page is twice as long as the one before
 _ALL: Final = -2  # children: one more is -1, which is no limit for SQLite
 _ONE: Final = f"SELECT {NODE_COLUMNS} FROM nodes WHERE session = ? AND seq = ?"
-_SOME: Final = f"SELECT {NODE_COLUMNS} FROM nodes WHERE session = ? AND seq BETWEEN ? AND ?"
-_AHEAD: Final = 16  # turns that are read together where turns beside each other are asked for
+# Many turns in one question: it takes about 6 µs, and 1 µs for each turn beside another one, or 3 µs for any others.
+_AHEAD: Final = 16
+_BESIDE: Final = "BETWEEN ? AND ?"
+_THESE: Final = f"IN ({','.join('?' * _AHEAD)})"
+_SOME: Final = f"SELECT {NODE_COLUMNS} FROM nodes WHERE session = ? AND seq "
+_MOST_CHILDREN: Final = 128  # of turns that are read together
+_PHASES: Final = frozenset(range(len(PHASES)))
 _BITS: Final = Struct("<I")
 _BINARY32: Final = Struct("<f")
 
@@ -49,14 +55,32 @@ class StoredGraph:
         dated = f"AND time <= {as_of} AND time NOT BETWEEN 0 AND {LAST_UNDATED}"
         self._up_to = "" if as_of is None else dated
         self._children = f"SELECT turn, seq, phase, -negated {_FAMILY} {self._up_to} LIMIT ?3"
+        self._children_of_some = "SELECT parent, turn, seq, phase, -negated FROM families WHERE session = ? AND parent"
         self._on_read = on_read  # called with the number of turns that were read
         row = connection.execute("SELECT number FROM shapes WHERE session = ?", (session_id,)).fetchone()
         self._session: int = row[0] if row else 0
         self._nodes: dict[int, TurnNode] = {}
         self._above: dict[int, list[tuple[int, int]]] = {}
-        self._families: dict[tuple[int, int], list[Near]] = {}
+        self._parents: dict[int, list[int]] = {}
+        self._heads: dict[int, str] = {}  # by kind
+        self._families: dict[int, list[Near]] = {}  # complete ones
+        self._part: dict[tuple[int, int], list[Near]] = {}  # by how many were asked for
+        self._asked: set[int] = set()  # the turns whose families were asked for together
 
     # What `slicebase.graph.on_demand` reads
+
+    def expect(self, number: int, others: Callable[[], list[int]]) -> None:
+        """Reads a turn and its children, if it is not read yet, together with others: those beside it, or these."""
+        if number in self._asked:
+            return
+        if number - 1 in self._asked:  # a conversation is mostly stored in its order
+            self._load_beside(number, number + _AHEAD)
+        elif number + 1 in self._asked:
+            self._load_beside(number - _AHEAD, number)
+        elif not self._asked:
+            self._load_beside(number - _AHEAD // 2, number + _AHEAD // 2)
+        else:
+            self._load([number, *others()])
 
     def near(self, number: int) -> Near:
         node = self._read(number)
@@ -65,36 +89,58 @@ class StoredGraph:
         return Near(node.turn, number, node.kind % len(PHASES), node.salience)
 
     def parents_of(self, number: int) -> list[int]:
-        return [parent for parent, _ in self.edges_to(number)]
+        parents = self._parents.get(number)
+        if parents is None:
+            parents = self._parents[number] = [parent for parent, _ in self.edges_to(number)]
+        return parents
 
     def edges_to(self, number: int) -> list[tuple[int, int]]:
-        if number not in self._above:
-            above = list(self._read(number).above)
+        above = self._above.get(number)
+        if above is None:
+            try:
+                above = list(self._read(number).above)
+                _ = [TYPES_BY_BITS[bits] for _, bits in above]
+            except NOT_OURS as error:
+                raise damaged_row(error) from None
             if self._as_of is not None:
                 above = [each for each in above if is_up_to(self._read(each[0]).time, self._as_of)]
             self._above[number] = above
-        return self._above[number]
+        return above
 
     def children_of(self, number: int, most: int) -> list[Near]:
-        if (number, most) not in self._families:
-            self._families[number, most] = list(map(Near._make, self._rows(self._children, number, most + 1)))
-        return self._families[number, most]
+        family = self._families.get(number)
+        if family is None:
+            family = self._part.get((number, most))
+        if family is None:
+            family = self._part[number, most] = _nears(self._rows(self._children, number, most + 1))
+        return family
 
     def best_children(self, number: int, limit: int) -> list[Near]:
         few = self.children_of(number, WIDE_FAMILY)
         if len(few) > WIDE_FAMILY:  # each phase is in order
             query = f"SELECT turn, seq, phase, -negated {_FAMILY} AND phase = ?3 {self._up_to} LIMIT ?4"
             rows = (self._rows(query, number, phase, limit) for phase in range(len(PHASES)))
-            few = [Near._make(row) for family in rows for row in family]
+            few = _nears([row for family in rows for row in family])
         return sorted(few, key=lambda near: (-near.salience, near.turn))[:limit]
 
     def ranked_children(self, number: int, priority: Priority) -> Iterator[RankedTurn]:
         return merge(*(self._ranked(number, phase, priority) for phase in range(len(PHASES))))
 
-    def turn_json(self, number: int) -> str:
-        turn_id, role, phase, *numbers, _ = compact_row(self._read(number))
-        values: list[Any] = numbers
-        return turn_json(turn_id, head_json(self.session_id, role, phase), *values)
+    def turn_json(self, number: int, turn_id: str) -> str:
+        node = self._read(number)
+        if node.salience is None or node.fields is None:
+            raise _no_annotation(node)
+        try:
+            head = self._heads.get(node.kind) or self._head(node.kind)
+            depth, order, homogeneity, temporal, complexity = FIELDS.unpack(node.fields)
+        except NOT_OURS as error:
+            raise damaged_row(error) from None
+        seconds = whole_seconds(node.time)
+        return turn_json(turn_id, head, node.salience, depth, order, homogeneity, temporal, complexity, seconds)
+
+    def _head(self, kind: int) -> str:
+        head = self._heads[kind] = head_json(self.session_id, *TURN_KINDS[kind])
+        return head
 
     def annotator_of(self, number: int) -> str:
         return str(self._read(number).annotator)
@@ -136,21 +182,46 @@ class StoredGraph:
         return self._connection.execute(query, (self._session, parent, *values)).fetchall()
 
     def _read(self, number: int) -> TurnNode:
-        nodes = self._nodes
-        if number not in nodes:
-            if number - 1 in nodes:  # a conversation is mostly stored in its order
-                wanted: tuple[int, ...] = (number, number + _AHEAD)
-            elif number + 1 in nodes:
-                wanted = (number - _AHEAD, number)
-            else:
-                wanted = (number,)
-            query = _ONE if len(wanted) == 1 else _SOME
-            rows: list[Any] = self._connection.execute(query, (self._session, *wanted)).fetchall()
-            nodes |= {row[0]: TurnNode._make(row) for row in rows}
-            self._on_read(len(rows))
-            if number not in nodes:
+        node = self._nodes.get(number)
+        if node is None:
+            row = self._connection.execute(_ONE, (self._session, number)).fetchone()
+            if row is None:
                 raise damaged(f"the turn number {number} of session {self.session_id!r} has no node")
-        return nodes[number]
+            node = self._nodes[number] = TurnNode._make(row)
+            self._on_read(1)
+        return node
+
+    def _load_beside(self, first: int, last: int) -> None:
+        """Reads turns that are beside each other, and their children."""
+        self._load_nodes(_BESIDE, first, last)
+        self._load_families(_BESIDE, range(first, last + 1), first, last)
+
+    def _load(self, numbers: Iterable[int]) -> None:
+        """Reads those of these turns that were not read, and their children."""
+        wanted = [number for number in numbers if number not in self._asked]
+        if wanted:
+            filled = (wanted * _AHEAD)[:_AHEAD]
+            self._load_nodes(_THESE, *filled)
+            self._load_families(_THESE, wanted[:_AHEAD], *filled)
+
+    def _load_nodes(self, which: str, *numbers: int) -> None:
+        rows: list[Any] = self._connection.execute(_SOME + which, (self._session, *numbers)).fetchall()
+        self._nodes.update([(row[0], TurnNode._make(row)) for row in rows])
+        self._on_read(len(rows))
+
+    def _load_families(self, which: str, parents: Iterable[int], *numbers: int) -> None:
+        """Reads the children of turns; where they are very many, only those of some of the turns."""
+        query = f"{self._children_of_some} {which} {self._up_to} LIMIT {_MOST_CHILDREN}"
+        rows: list[Any] = self._connection.execute(query, (self._session, *numbers)).fetchall()
+        found: dict[int, list[Near]] = {}
+        for row, near in zip(rows, _nears([row[1:] for row in rows]), strict=True):
+            found.setdefault(row[0], []).append(near)
+        self._asked.update(parents)
+        if len(rows) < _MOST_CHILDREN:
+            self._families.update([(parent, found.get(parent, [])) for parent in parents])
+        else:
+            del found[rows[-1][0]]  # the last one may have more
+            self._families |= found
 
     # Wide families
 
@@ -167,15 +238,22 @@ class StoredGraph:
             rows = self._rows(query, parent, phase, *after, size)
             ranked = sorted((-priority(phase, -negated), turn, seq) for negated, turn, seq in rows)
             if len(rows) < size:
-                yield from ranked
+                yield from self._loaded(ranked)
                 return
             # Others may follow that have the priority of the last one.
             end = ranked[-1][0]
-            yield from (each for each in ranked if each[0] != end)
+            yield from self._loaded([each for each in ranked if each[0] != end])
             first = next(negated for negated, _, _ in rows if -priority(phase, -negated) == end)
             last = -_least(-first, partial(priority, phase))
             yield from ((end, turn, seq) for turn, seq in self._equal(parent, phase, first, last))
             after, size = (last, b"\xff" * 17), min(size * 2, _LAST_PAGE)
+
+    def _loaded(self, ranked: list[RankedTurn]) -> Iterator[RankedTurn]:
+        """Yields these turns; each is read before, together with those that follow it."""
+        for first in range(0, len(ranked), _AHEAD):
+            some = ranked[first : first + _AHEAD]
+            self._load([seq for _, _, seq in some])
+            yield from some
 
     def _equal(self, parent: int, phase: int, first: float, last: float) -> Iterator[tuple[bytes, int]]:
         """Yields the children of a phase between two saliences, by id."""
@@ -209,18 +287,37 @@ def _least(salience: float, priority: Callable[[float], float]) -> float:
     return float(_BINARY32.unpack(_BITS.pack(high))[0])
 
 
+def _nears(rows: list[Any]) -> list[Near]:
+    found = list(map(Near._make, rows))
+    if not _PHASES.issuperset([near.phase for near in found]):
+        raise damaged_row("an unknown phase")
+    return found
+
+
 def compact_row(node: TurnNode) -> CompactRow:
     """Returns a turn in the form that `compact` expects."""
     if node.salience is None or node.fields is None or node.annotator is None:
         raise _no_annotation(node)
-    fields: tuple[int, int, float, float, float] = FIELDS.unpack(node.fields)
-    role, phase = TURN_KINDS[node.kind]
+    try:
+        fields: tuple[int, int, float, float, float] = FIELDS.unpack(node.fields)
+        role, phase = TURN_KINDS[node.kind]
+    except NOT_OURS as error:
+        raise damaged_row(error) from None
     seconds = whole_seconds(node.time)
     return CompactRow(uuid_of(node.turn), role, phase, node.salience, *fields, seconds, node.annotator)
 
 
 def _no_annotation(node: TurnNode) -> SlicebaseError:
     return damaged(f"the turn {uuid_of(node.turn)} has no annotation")
+
+
+# What a row of the derived tables raises that holds what no record gives.
+NOT_OURS: Final = (struct.error, IndexError)
+
+
+def damaged_row(problem: object) -> SlicebaseError:
+    """Returns the error for such a row."""
+    return damaged(f"a row that slices are read from is damaged: {problem}")
 
 
 def damaged(message: str) -> SlicebaseError:

@@ -78,7 +78,7 @@ class Texts:
 
 def keep_texts(connection: apsw.Connection, owner: str, texts: Mapping[bytes, bytes]) -> None:
     """Stores the texts that the owner does not have yet. A purged text stays purged."""
-    rows = ((owner, text_hash, text) for text_hash, text in texts.items())
+    rows = ((owner, text_hash, text) for text_hash, text in sorted(texts.items()))  # of the index, which is faster
     connection.executemany("INSERT INTO texts (owner, hash, bytes) VALUES (?, ?, ?)", rows)
 
 

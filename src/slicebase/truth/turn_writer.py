@@ -1,6 +1,6 @@
 """Adds turns, links and annotations to the truth, inside a transaction: decides what is new, and keeps what waits."""
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Set
 from typing import TYPE_CHECKING, NamedTuple
 
 import apsw
@@ -24,6 +24,7 @@ from slicebase.truth.nodes import annotate_nodes, link_node
 from slicebase.truth.texts import keep_texts
 
 if TYPE_CHECKING:
+    from slicebase.truth.arrivals import Arrivals
     from slicebase.truth.turns import StoredTurn, Turns
 
 
@@ -57,21 +58,26 @@ Annotate = Callable[[AddedTurns], Iterable[AnnotationRecord]]
 class TurnWriter:
     """Adds turns to one session inside a transaction."""
 
-    def __init__(self, turns: "Turns", database: Database, session: Session) -> None:
+    def __init__(
+        self, turns: "Turns", database: Database, session: Session, arriving: "Arrivals | None" = None
+    ) -> None:
         self._turns = turns
         self._database = database
         self._connection = database.connection
         self._session = session
+        self._arriving = arriving
+        self._above: dict[str, int] = {}  # the numbers of parents in the same session that are not added now
         self.numbers: dict[str, int] = {}  # the numbers of the added turns in their session
 
     def add(self, offered: list[Turn]) -> AddedTurns:
-        stored = self._turns.find(turn.id for turn in offered)
+        arriving = self._arriving
+        stored = self._turns.find(turn.id for turn in offered if arriving is None or not arriving.place(turn.id))
         new, known, conflicts = _classify(offered, stored)
         restated = tuple(edge for turn in known if turn.id in stored for edge in _restated(turn, stored[turn.id]))
         self._keep_facts(is_copy=bool(offered) and not new)
         if not new:
             return AddedTurns(known=len(known), conflicts=conflicts, restated=restated)
-        awaited = _awaited(self._connection, new)
+        awaited = _awaited(self._connection, new) if arriving is None else {}
         cycles = self._cut_cycles(new, awaited)
         edges, continues, waiting = self._resolve(new)
         self._insert(new)
@@ -79,6 +85,11 @@ class TurnWriter:
         joined = tuple(sorted({child for children in awaited.values() for child in children}))
         turns = tuple(new.values())
         return AddedTurns(turns, len(known), conflicts, edges, continues, waiting, cycles, joined, restated)
+
+    @property
+    def known(self) -> dict[str, int]:
+        """The numbers of the added turns, and of their parents in the same session."""
+        return {**self._above, **self.numbers}
 
     def _keep_facts(self, *, is_copy: bool) -> None:
         newest = self._turns.newest_record(self._session.id)
@@ -99,8 +110,7 @@ class TurnWriter:
 
     def _resolve(self, new: Mapping[str, Turn]) -> tuple[int, int, int]:
         """Returns the numbers of edges, of `continues`, and of edges whose parent is missing, which it records."""
-        stored = self._turns.find({parent.id for turn in new.values() for parent in turn.parents} - new.keys())
-        homes = {turn_id: there.record.session for turn_id, there in stored.items()}
+        homes = self._homes({parent.id for turn in new.values() for parent in turn.parents} - new.keys())
         found = [homes.get(p.id, t.session if p.id in new else None) for t in new.values() for p in t.parents]
         waiting = [
             (uuid_bytes(parent.id), uuid_bytes(turn.id))
@@ -111,6 +121,16 @@ class TurnWriter:
         self._connection.executemany("INSERT OR IGNORE INTO waiting VALUES (?, ?)", waiting)
         edges = found.count(self._session.id)
         return edges, len(found) - edges - len(waiting), len(waiting)
+
+    def _homes(self, parents: Set[str]) -> dict[str, str]:
+        """Returns the sessions of those parents that are stored or arriving, and keeps their numbers."""
+        places: dict[str, tuple[str, int]] = {}
+        if self._arriving is not None:
+            places = {parent: place for parent in parents if (place := self._arriving.place(parent))}
+        stored = self._turns.find(parents - places.keys())
+        places |= {parent: (there.record.session, there.seq) for parent, there in stored.items()}
+        self._above = {parent: seq for parent, (session, seq) in places.items() if session == self._session.id}
+        return {parent: session for parent, (session, _) in places.items()}
 
     def _insert(self, new: Mapping[str, Turn]) -> None:
         """Writes the records and the contents of new turns."""

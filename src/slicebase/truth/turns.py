@@ -24,9 +24,11 @@ from slicebase.truth.database import Database
 from slicebase.truth.texts import Texts
 
 if TYPE_CHECKING:
+    from slicebase.truth.arrivals import Arrivals
     from slicebase.truth.turn_writer import AddedTurns, Annotate, LinkedTurns
 
 _LOOKUP = 500  # ids per query
+_LAST = 2**63 - 1
 _FEW = 8  # ids: up to this number, each is searched in the records; for more, all records are read
 
 
@@ -48,16 +50,25 @@ class Turns:
     def _connection(self) -> apsw.Connection:
         return self._database.connection
 
-    def add(self, session: Session, turns: Iterable[Turn], annotate: "Annotate | None" = None) -> "AddedTurns":
-        """Stores the turns of one session that are new, in one transaction with their annotations."""
+    def add(
+        self,
+        session: Session,
+        turns: Iterable[Turn],
+        annotate: "Annotate | None" = None,
+        arriving: "Arrivals | None" = None,
+    ) -> "AddedTurns":
+        """Stores the turns of one session that are new, in one transaction with their annotations.
+
+        `arriving` says which turns the caller's transaction adds before and after these.
+        """
         from slicebase.truth.nodes import keep_nodes  # imported here for a fast start: most commands only read
         from slicebase.truth.turn_writer import TurnWriter, append_annotations, place_turn
 
         with self._database.writing():
-            writer = TurnWriter(self, self._database, session)
+            writer = TurnWriter(self, self._database, session, arriving)
             added = writer.add(list(turns))
             records = list(annotate(added)) if annotate and added.turns else []
-            keep_nodes(self._connection, session.id, added.turns, writer.numbers, records)
+            keep_nodes(self._connection, session.id, added.turns, writer.known, records)
             for record in records:
                 append_annotations(self._database, record, self._numbers(record, writer.numbers), writer.numbers)
             for child in added.joined:
@@ -181,10 +192,10 @@ class Turns:
         for (record,) in self._connection.execute(query, (session,)):
             yield read_link(record)
 
-    def annotations_of(self, session: str) -> Iterator[AnnotationRecord]:
-        """Yields the annotations of a session, oldest first."""
-        query = "SELECT record FROM annotations WHERE session = ? ORDER BY seq"
-        for (record,) in self._connection.execute(query, (session,)):
+    def annotations_of(self, session: str, first: int = 0, last: int = _LAST) -> Iterator[AnnotationRecord]:
+        """Yields the annotations of a session, oldest first; at least those of the turns with these numbers."""
+        query = "SELECT record FROM annotations WHERE session = ? AND last >= ? AND first <= ? ORDER BY seq"
+        for (record,) in self._connection.execute(query, (session, first, last)):
             yield read_annotations(record)
 
     def annotation_of(self, turn_id: str) -> Annotation:
