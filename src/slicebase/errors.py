@@ -204,6 +204,7 @@ CODES: Mapping[str, ErrorKind] = {
     "no-session": ErrorKind(Exit.NOT_FOUND, "no session with this id is stored, or none was compacted"),
     "bad-question": ErrorKind(Exit.REFUSED, "the question is empty"),
     "bad-budget": ErrorKind(Exit.REFUSED, "a budget of tokens or turns is too small"),
+    "bad-atlas": ErrorKind(Exit.REFUSED, "a file is not the manifest of an atlas, or one of another version"),
     "bad-request": ErrorKind(Exit.REFUSED, "a line of a batch is not a request for a slice"),
     "no-manifest": ErrorKind(Exit.NOT_FOUND, "no manifest with this id is recorded"),
 }

@@ -53,6 +53,7 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
         "turns": Command("graph.turns", "history:turns", "List sessions and turns, or search their content."),
         "show": Command("show", "history:show", "Show what a reference names."),
         "slice": Command("graph.select", "slice:slice_", "Select the context slice around a turn."),
+        "atlas": Command("graph.atlas", "atlas:atlas", "Show which turns matter, by the slices around all of them."),
         "lost": Command("lost", "lost:lost", "Show what a compaction forgot, and bring it back."),
     },
     "Runs": {
