@@ -144,8 +144,12 @@ def _opened(memory: Slicebase) -> Path:
         return memory.root
 
 
+def a_session(memory: Slicebase) -> str:
+    return memory.import_("session.jsonl").sessions[0]
+
+
 def a_turn(memory: Slicebase) -> str:
-    return memory.graph.turns(memory.import_("session.jsonl").sessions[0])[0].ref
+    return memory.graph.turns(a_session(memory))[0].ref
 
 
 def an_export(memory: Slicebase) -> bytes:
@@ -181,6 +185,7 @@ PATH_CALLS = (
     PathCall("Graph.policy name", lambda memory, path: memory.graph.policy(path).max_nodes, POLICY),
     PathCall("Graph.select policy", lambda memory, path: memory.graph.select(a_turn(memory), path).id, POLICY),
     PathCall("Graph.check policy", lambda memory, path: memory.graph.check(an_export(memory), path), POLICY),
+    PathCall("Graph.atlas policy", lambda memory, path: memory.graph.atlas(a_session(memory), path).manifest, POLICY),
     PathCall("Graph.explain policy", lambda memory, path: memory.graph.explain(a_turn(memory), path), POLICY),
 )
 

@@ -18,6 +18,7 @@ DOCUMENTS = [
     "docs/workspace.md",
     "docs/runs.md",
     "docs/redaction.md",
+    "docs/atlas.md",
 ]
 
 

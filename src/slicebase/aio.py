@@ -250,6 +250,8 @@ class Graph(Awaited):
     select = awaited(SyncGraph.select)
     explain = awaited(SyncGraph.explain)
     check = awaited(SyncGraph.check)
+    atlas = awaited(SyncGraph.atlas)
+    check_atlas = awaited(SyncGraph.check_atlas)
 
 
 class MemoryTool(Awaited):

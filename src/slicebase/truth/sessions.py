@@ -109,9 +109,13 @@ class Sessions:
             for table in SessionLengths._fields
         )
 
+    def lengths(self, session: str) -> SessionLengths:
+        """Returns how many rows the chains have that a session's graph is made of."""
+        return SessionLengths._make(head.length for head in self.heads(session))
+
     def at(self, session: str, lengths: SessionLengths) -> CompactSession:
         """Returns the complete graph of a session as it was when its chains had these lengths."""
-        if lengths == tuple(head.length for head in self.heads(session)):
+        if lengths == self.lengths(session):
             return self.whole(session)
         return _compact(session, list(derived_nodes(self._connection, session, lengths)))
 

@@ -29,7 +29,7 @@ from slicebase.truth.truth import Truth
 from slicebase.verbs.parts import Parts
 
 Answer = Literal["VERIFIED", "BROKEN", "UNVERIFIABLE"]
-CHAINS: Final = SessionLengths._fields
+_CHAINS: Final = SessionLengths._fields
 
 
 class Atlas(NamedTuple):
@@ -79,8 +79,8 @@ class Atlas(NamedTuple):
         }
 
 
-class Replayed(NamedTuple):
-    """What became of one session of an atlas that was made again."""
+class AtlasCheck(NamedTuple):
+    """What became of one session when its atlas was made again."""
 
     session: str
     answer: Answer
@@ -121,11 +121,11 @@ def _named(head: ChainHead) -> str:
     return f"sha256:{head.hash.hex()}" if head.hash else ""
 
 
-def replay(truth: Truth, manifest: AtlasManifest) -> Iterator[Replayed]:
+def replay(truth: Truth, manifest: AtlasManifest) -> Iterator[AtlasCheck]:
     """Makes an atlas again, from its sessions as they were then, and compares the results."""
     policy = policy_from(manifest.policy)
     for state in manifest.sessions:
-        yield Replayed(state.session, *_replayed(truth, state, policy, manifest.anchors))
+        yield AtlasCheck(state.session, *_replayed(truth, state, policy, manifest.anchors))
 
 
 def _replayed(truth: Truth, state: SurveyedSession, policy: SlicePolicyV1, choice: AnchorChoice) -> tuple[Answer, str]:
@@ -134,8 +134,9 @@ def _replayed(truth: Truth, state: SurveyedSession, policy: SlicePolicyV1, choic
         now = truth.sessions.heads(state.session)
         if not now[0].length:
             return "UNVERIFIABLE", "the session is not stored here"
-        for name, stated, found in zip(CHAINS, state.heads, truth.sessions.heads(state.session, then), strict=True):
-            if _named(found) != stated:
+        heads = truth.sessions.heads(state.session, then)
+        for name, length, stated, found in zip(_CHAINS, then, state.heads, heads, strict=True):
+            if (length, stated) != (found.length, _named(found)):
                 return "BROKEN", f"the session did not have these {name}"
         try:
             graph = truth.sessions.at(state.session, then)
@@ -168,6 +169,8 @@ def read_manifest(data: bytes) -> AtlasManifest:
 def sessions_of(parts: Parts, session: str | None, *, every: bool) -> Sequence[str]:
     """Returns the sessions that an atlas is made of: one, all that have turns, or the newest."""
     if session is not None:
+        if every:
+            raise SlicebaseError("bad-arguments", "an atlas is that of one session or of every session")
         parts.truth.turns.session(session)  # an unknown session is an error, not an empty one
         return [session]
     if every:

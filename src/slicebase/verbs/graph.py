@@ -31,7 +31,7 @@ from slicebase.workspace.surroundings import one_thread_at_a_time
 from slicebase.workspace.workspace import StrPath
 
 if TYPE_CHECKING:
-    from slicebase.verbs.atlas import Atlas, Replayed
+    from slicebase.verbs.atlas import Atlas, AtlasCheck
     from slicebase.verbs.sessions import SessionEntry
 
 
@@ -158,11 +158,11 @@ class Graph:
         choice = choice_of(roles, sample)
         return atlas(self._truth, sessions_of(self._parts, session, every=every), self._chosen(policy), choice)
 
-    def check_atlas(self, manifest: bytes) -> "list[Replayed]":
+    def check_atlas(self, printed: bytes) -> "list[AtlasCheck]":
         """Makes an atlas again from its manifest (JSON, as `tt atlas --json` prints it), session by session."""
         from slicebase.verbs.atlas import read_manifest, replay  # imported here for a fast start
 
-        return list(replay(self._truth, read_manifest(manifest)))
+        return list(replay(self._truth, read_manifest(printed)))
 
     def _chosen(self, policy: SlicePolicyV1 | StrPath | None) -> SlicePolicyV1:
         return policy if isinstance(policy, SlicePolicyV1) else self.policy(policy)
