@@ -13,7 +13,6 @@ from slicebase.graph.policy import DEFAULT, SlicePolicyV1
 from slicebase.graph.select import FrontierTurn, select
 from tests.graph.graphs import GOLDEN_GRAPHS, Graph, golden_graph, graph, graphs, policies, tid, turn
 
-
 ALL_TURNS = AnchorChoice()
 
 
