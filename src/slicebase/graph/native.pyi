@@ -1,0 +1,19 @@
+# What the compiled module offers: type checkers do not read native.py, whose types are those of C.
+
+from collections.abc import Iterable, Sequence
+
+from slicebase.graph.best_first import Entry
+from slicebase.graph.compact import CompactSession
+from slicebase.graph.export import ContextSlice
+from slicebase.graph.policy import SlicePolicyV1
+
+COMPILED_FROM: str
+
+class Kernel:
+    def __init__(self, session: CompactSession, wide: int) -> None: ...
+    @property
+    def nbytes(self) -> int: ...
+    def context_slice(self, session: CompactSession, anchor_id: str, policy: SlicePolicyV1) -> ContextSlice: ...
+    def exports(self, requests: Sequence[tuple[str, SlicePolicyV1]]) -> list[bytes | None]: ...
+    def expand(self, anchor: int, policy: SlicePolicyV1) -> list[Entry]: ...
+    def expand_many(self, anchors: Iterable[int], policy: SlicePolicyV1) -> list[bytes]: ...
