@@ -63,6 +63,8 @@ CODES: Mapping[str, ErrorKind] = {
     "policy-name": ErrorKind(
         Exit.CONFLICT, "the name of a policy belongs to other parameters, or is not allowed as a name"
     ),
+    "bad-kernel": ErrorKind(Exit.USAGE, "SLICEBASE_KERNEL names no version of the code that selects slices"),
+    "no-kernel": ErrorKind(Exit.NOT_FOUND, "SLICEBASE_KERNEL asks for the compiled version, which is not installed"),
     "unknown-policy": ErrorKind(Exit.NOT_FOUND, "no policy has this name or hash"),
     # graphs, graph files and SliceExports
     "no-turn": ErrorKind(Exit.NOT_FOUND, "no turn with this id is stored"),

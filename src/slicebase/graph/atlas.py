@@ -57,10 +57,34 @@ class Survey(NamedTuple):
 
 
 def survey(session: CompactSession, anchors: Sequence[int], policy: SlicePolicyV1) -> Survey:
-    """Selects the slice of each anchor, and counts."""
+    """Selects the slice of each anchor, and counts; compiled where the session has a kernel."""
+    above = anchors_above(session, anchors)
+    if session.kernel is None or not _fits(policy, len(anchors)):
+        return plain_survey(session, anchors, above, policy)
+    slices, influence, carried, sizes, shared = session.kernel.survey(anchors, above, policy)
+    return Survey(
+        anchors,
+        array("I", slices),
+        array("q", influence),
+        array("Q", carried),
+        array("I", sizes),
+        above,
+        array("I", shared),
+    )
+
+
+def _fits(policy: SlicePolicyV1, anchors: int) -> bool:
+    """Returns whether the sum of so many priorities is an integer of 64 bits, whatever the turns are."""
+    highest = max(map(abs, policy.scoring.weights)) + policy.scoring.salience_weight
+    return MILLION * (highest + 1) * anchors < 2**62
+
+
+def plain_survey(
+    session: CompactSession, anchors: Sequence[int], above: Sequence[int], policy: SlicePolicyV1
+) -> Survey:
+    """Returns the same as `survey`, without a kernel."""
     slices, carried = array("I", bytes(4 * len(session))), array("Q", bytes(8 * len(session)))
     influence = [0] * len(session)
-    above = anchors_above(session, anchors)
     selected = _Selections(lambda turn: expand(session, turn, policy))
     sizes, shared = array("I"), array("I")
     for anchor, upper in zip(anchors, above, strict=True):

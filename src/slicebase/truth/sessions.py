@@ -5,6 +5,7 @@ as many turns as it has, the complete session is read and cached in its compact 
 reads a large session completely, and a process that asks often reads at most twice as much as necessary.
 """
 
+import os
 import struct
 from collections import Counter, OrderedDict
 from collections.abc import Iterator, Sequence
@@ -15,7 +16,7 @@ from slicebase.core.times import is_up_to
 from slicebase.graph.compact import TYPES_BY_BITS, CompactSession, compact
 from slicebase.graph.export import ContextSlice
 from slicebase.graph.policy import SlicePolicyV1
-from slicebase.graph.selection import context_slice
+from slicebase.graph.selection import KERNEL, KernelName, context_slice, kernel_named, with_kernel
 from slicebase.truth.chains import Chain, ChainHead, head_of
 from slicebase.truth.database import Database
 from slicebase.truth.nodes import NODE_COLUMNS, SessionLengths, TurnNode, derived_nodes
@@ -47,6 +48,11 @@ def _readable() -> Iterator[None]:
         yield
     except (struct.error, IndexError) as error:  # checking each value would take longer than to read it
         raise damaged(f"a row that slices are read from is damaged: {error}") from None
+
+
+def chosen_kernel() -> KernelName:
+    """Returns the version that selects slices, as the environment tells."""
+    return kernel_named(os.environ.get(KERNEL, "").strip().lower())
 
 
 class Sessions:
@@ -182,4 +188,4 @@ def _compact(session: str, nodes: Sequence[TurnNode]) -> CompactSession:
         if parent in ids
         for kind in TYPES_BY_BITS[bits]
     )
-    return compact(session, map(compact_row, nodes), edges)
+    return with_kernel(compact(session, map(compact_row, nodes), edges), chosen_kernel())
