@@ -11,14 +11,22 @@ from msgspec.structs import replace
 from slicebase.graph.atlas import NOTHING_ABOVE, AnchorChoice, SessionAtlas, chosen_anchors, survey, totals
 from slicebase.graph.policy import DEFAULT, SlicePolicyV1
 from slicebase.graph.select import FrontierTurn, select
+from slicebase.graph.selection import KernelName
 from tests.graph.graphs import GOLDEN_GRAPHS, Graph, golden_graph, graph, graphs, policies, tid, turn
+from tests.graph.slicers import KERNELS, compact
 
 ALL_TURNS = AnchorChoice()
 
 
-def made(given: Graph, policy: SlicePolicyV1 = DEFAULT, choice: AnchorChoice = ALL_TURNS) -> SessionAtlas:
-    session = given.compact
-    return SessionAtlas(session, survey(session, chosen_anchors(session, choice), policy))
+def made(
+    given: Graph,
+    policy: SlicePolicyV1 = DEFAULT,
+    choice: AnchorChoice = ALL_TURNS,
+    kernel: KernelName = KERNELS[-1],
+    parts: int = 1,
+) -> SessionAtlas:
+    session = compact(given, kernel)
+    return SessionAtlas(session, survey(session, chosen_anchors(session, choice), policy, parts=parts))
 
 
 def chain(length: int) -> Graph:
@@ -55,7 +63,7 @@ class Counted:
 @given(graphs(), policies(), st.data())
 def test_the_figures_are_those_of_the_plain_expansion(given: Graph, policy: SlicePolicyV1, data: st.DataObject) -> None:
     choice = AnchorChoice(sample=data.draw(st.integers(1, len(given.turns))))
-    found = made(given, policy, choice)
+    found = made(given, policy, choice, data.draw(st.sampled_from(KERNELS)), data.draw(st.integers(1, 3)))
     session, figures = found.session, found.survey
     anchors = [session.id_of(anchor) for anchor in figures.anchors]
     counted = Counted(given, anchors, policy)

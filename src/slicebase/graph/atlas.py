@@ -10,6 +10,8 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from heapq import nsmallest
+from itertools import pairwise
+from operator import add
 from typing import Annotated, Any, Final, NamedTuple
 
 from msgspec import Meta, Struct
@@ -56,21 +58,47 @@ class Survey(NamedTuple):
     shared: Sequence[int]  # by anchor: how many turns its slice and that of the anchor above have in common
 
 
-def survey(session: CompactSession, anchors: Sequence[int], policy: SlicePolicyV1) -> Survey:
-    """Selects the slice of each anchor, and counts; compiled where the session has a kernel."""
+class Counted(NamedTuple):
+    """What some of the anchors add to a survey."""
+
+    slices: "array[int]"
+    influence: Sequence[int]
+    carried: "array[int]"
+    sizes: "array[int]"
+    shared: "array[int]"
+
+
+Count = Callable[[CompactSession, Sequence[int], Sequence[int], SlicePolicyV1], Counted]
+
+
+def survey(
+    session: CompactSession,
+    anchors: Sequence[int],
+    policy: SlicePolicyV1,
+    run: "Callable[[Callable[[slice], Counted], list[slice]], Iterable[Counted]]" = map,
+    parts: int = 1,
+) -> Survey:
+    """Selects the slice of each anchor, and counts; compiled where the session has a kernel.
+
+    `run` calls a function for each of so many parts of the anchors. Compiled, several threads can do that at once.
+    """
     above = anchors_above(session, anchors)
-    if session.kernel is None or not _fits(policy, len(anchors)):
-        return plain_survey(session, anchors, above, policy)
-    slices, influence, carried, sizes, shared = session.kernel.survey(anchors, above, policy)
-    return Survey(
-        anchors,
-        array("I", slices),
-        array("q", influence),
-        array("Q", carried),
-        array("I", sizes),
-        above,
-        array("I", shared),
-    )
+    count = _count_compiled if session.kernel is not None and _fits(policy, len(anchors)) else count_plain
+    bounds = [len(anchors) * part // parts for part in range(parts + 1)]
+
+    def counted(part: slice) -> Counted:
+        return count(session, anchors[part], above[part], policy)
+
+    total, *others = run(counted, [slice(*each) for each in pairwise(bounds)])
+    for more in others:
+        total = Counted(
+            array("I", map(add, total.slices, more.slices)),
+            list(map(add, total.influence, more.influence)),
+            array("Q", map(add, total.carried, more.carried)),
+            total.sizes + more.sizes,
+            total.shared + more.shared,
+        )
+    return Survey(anchors, *total[:4], above, total.shared)
 
 
 def _fits(policy: SlicePolicyV1, anchors: int) -> bool:
@@ -79,10 +107,19 @@ def _fits(policy: SlicePolicyV1, anchors: int) -> bool:
     return MILLION * (highest + 1) * anchors < 2**62
 
 
-def plain_survey(
+def _count_compiled(
     session: CompactSession, anchors: Sequence[int], above: Sequence[int], policy: SlicePolicyV1
-) -> Survey:
-    """Returns the same as `survey`, without a kernel."""
+) -> Counted:
+    assert session.kernel is not None
+    found = session.kernel.survey(anchors, above, policy)
+    slices, influence, carried, sizes, shared = (array(code, each) for code, each in zip("IqQII", found, strict=True))
+    return Counted(slices, influence, carried, sizes, shared)
+
+
+def count_plain(
+    session: CompactSession, anchors: Sequence[int], above: Sequence[int], policy: SlicePolicyV1
+) -> Counted:
+    """Counts without a kernel."""
     slices, carried = array("I", bytes(4 * len(session))), array("Q", bytes(8 * len(session)))
     influence = [0] * len(session)
     selected = _Selections(lambda turn: expand(session, turn, policy))
@@ -98,7 +135,7 @@ def plain_survey(
                 influence[turn] += round(-negated * MILLION)
                 carried[turn] += through[turn]
                 through[source] += through[turn] + 1
-    return Survey(anchors, slices, influence, carried, sizes, above, shared)
+    return Counted(slices, influence, carried, sizes, shared)
 
 
 class _Selections:
@@ -134,7 +171,7 @@ def anchors_above(session: CompactSession, anchors: Iterable[int]) -> "array[int
         nearest.update(dict.fromkeys(path, found))
         return found
 
-    return array("q", [look_up(anchor) for anchor in anchors])
+    return array("q", map(look_up, anchors))
 
 
 # Results

@@ -292,14 +292,14 @@ class Kernel:
         `uppers` has the nearest anchor above each, or -1.
         """
         asked = array("I", anchors)
-        nearest = array("I", [NOTHING if upper < 0 else upper for upper in uppers])
+        nearest = array("I", [upper & 0xFFFFFFFF for upper in uppers])  # of -1, that is NOTHING
         count: cython.size_t = len(asked)
         if count != len(nearest):
             raise ValueError("each anchor has one above it, or none")
         place: cython.size_t
         for place in range(count):
             self.refuse_unknown(asked[place])
-            if nearest[place] != NOTHING:
+            if uppers[place] >= 0:
                 self.refuse_unknown(nearest[place])
         here: Surveyor = Surveyor()
         above: Surveyor = Surveyor()

@@ -22,7 +22,8 @@ cdef class Surveyor(Expander):
     cdef int select(self, uint32_t anchor) except -1 nogil
     cdef int count(self, Figures *figures) except -1 nogil
     cdef uint32_t in_common(self, Surveyor other) noexcept nogil
+    cdef int compare(self, Surveyor above, size_t place, uint32_t upper, Figures *figures) except -1 nogil
 
 cdef int survey(
-    Surveyor here, Surveyor above, const uint32_t *anchors, const uint32_t *uppers, size_t count, Figures *figures
+    Surveyor one, Surveyor other, const uint32_t *anchors, const uint32_t *uppers, size_t count, Figures *figures
 ) except -1 nogil

@@ -43,7 +43,9 @@ class Surveyor:
             turn: uint32_t = entry.turn
             slot: cython.pointer(Slot) = self.find(turn)
             figures.slices[turn] += 1
-            figures.influence[turn] += cython.cast(int64_t, rint(cython.cast(cython.double, entry.priority) * A_MILLION))
+            figures.influence[turn] += cython.cast(
+                int64_t, rint(cython.cast(cython.double, entry.priority) * A_MILLION)
+            )
             figures.carried[turn] += slot.place - 1
         return 0
 
@@ -56,21 +58,32 @@ class Surveyor:
                 found += 1
         return found
 
+    def compare(self, above, place, upper, figures):
+        """Notes the size of the selection, and what it has in common with that of the anchor above."""
+        figures.sizes[place] = cython.cast(uint32_t, self.selected.count)
+        if upper != NOTHING:
+            if above.anchor != upper:
+                above.select(upper)
+            figures.shared[place] = self.in_common(above)
+        return 0
 
-def survey(here, above, anchors, uppers, count, figures):
+
+def survey(one, other, anchors, uppers, count, figures):
     """Selects the slices of anchors, and counts. `uppers` has the nearest anchor above each, or `NOTHING`.
 
-    An anchor is mostly the one above the next: then its slice need not be selected again.
+    An anchor is mostly the one above the next. So the two surveyors take turns: the slice of the one is there already.
     """
     place: cython.size_t
+    is_one: cython.bint = True
     for place in range(count):
-        if uppers[place] != NOTHING and uppers[place] == here.anchor:
-            here, above = above, here
-        here.select(anchors[place])
-        here.count(figures)
-        figures.sizes[place] = cython.cast(uint32_t, here.selected.count)
-        if uppers[place] != NOTHING:
-            if above.anchor != uppers[place]:
-                above.select(uppers[place])
-            figures.shared[place] = here.in_common(above)
+        if uppers[place] == (one.anchor if is_one else other.anchor):
+            is_one = not is_one
+        if is_one:
+            one.select(anchors[place])
+            one.count(figures)
+            one.compare(other, place, uppers[place], figures)
+        else:
+            other.select(anchors[place])
+            other.count(figures)
+            other.compare(one, place, uppers[place], figures)
     return 0

@@ -1,6 +1,7 @@
 """The atlas of sessions: surveys them, says what each survey was made from, and makes it again from that."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from heapq import nsmallest
 from typing import Any, Final, Literal, NamedTuple, get_args
 
@@ -21,14 +22,17 @@ from slicebase.graph.atlas import (
     survey,
     totals,
 )
+from slicebase.graph.compact import CompactSession
 from slicebase.graph.policy import SlicePolicyV1, policy_from
 from slicebase.graph.turn import Role
 from slicebase.truth.chains import ChainHead
 from slicebase.truth.nodes import SessionLengths
 from slicebase.truth.truth import Truth
 from slicebase.verbs.parts import Parts
+from slicebase.workspace.processes import processors
 
 Answer = Literal["VERIFIED", "BROKEN", "UNVERIFIABLE"]
+_LEAST_FOR_A_THREAD: Final = 2_000  # anchors
 _CHAINS: Final = SessionLengths._fields
 
 
@@ -110,11 +114,20 @@ def _surveyed(
     with truth.database.reading():
         heads = truth.sessions.heads(session)
         graph = truth.sessions.whole(session)
-    found = SessionAtlas(graph, survey(graph, chosen_anchors(graph, choice), policy))
+    found = _made(graph, policy, choice)
     turns, links, annotations = heads
     names = _named(turns), _named(links), _named(annotations)
     lengths = turns.length, links.length, annotations.length
     return SurveyedSession(session, *lengths, heads=names, result=found.digest), found
+
+
+def _made(graph: CompactSession, policy: SlicePolicyV1, choice: AnchorChoice) -> SessionAtlas:
+    anchors = chosen_anchors(graph, choice)
+    threads = min(processors(), len(anchors) // _LEAST_FOR_A_THREAD) if graph.kernel is not None else 0
+    if threads < 2:
+        return SessionAtlas(graph, survey(graph, anchors, policy))
+    with ThreadPoolExecutor(threads) as pool:
+        return SessionAtlas(graph, survey(graph, anchors, policy, pool.map, threads))
 
 
 def _named(head: ChainHead) -> str:
@@ -142,7 +155,7 @@ def _replayed(truth: Truth, state: SurveyedSession, policy: SlicePolicyV1, choic
             graph = truth.sessions.at(state.session, then)
         except SlicebaseError as error:
             return "BROKEN", f"the session cannot be read as it was then: {error}"
-    result = SessionAtlas(graph, survey(graph, chosen_anchors(graph, choice), policy)).digest
+    result = _made(graph, policy, choice).digest
     if result != state.result:
         return "BROKEN", f"the figures differ: {result} instead of {state.result}"
     more = now[0].length - then.turns
