@@ -3,6 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
+KERNEL := setup.py $(wildcard src/slicebase/graph/native*.py src/slicebase/graph/native*.pxd)
 ADAPTERS := .venv-adapters/.ready
 DEMO := .venv-demo/.ready
 SOURCES := $(shell find src -name __pycache__ -prune -o -name '*.egg-info' -prune -o -print)
@@ -72,8 +73,12 @@ docs: $(READY)
 house: $(READY)
 	$(BIN)/python -m tools.house
 
-$(READY): pyproject.toml constraints.txt
+.venv/.created: pyproject.toml constraints.txt
 	$(PYTHON) -m venv --clear .venv
+	touch .venv/.created
+
+# A kernel whose source has changed is compiled again.
+$(READY): .venv/.created $(KERNEL)
 	PIP_CONSTRAINT=constraints.txt $(BIN)/pip $(INSTALL) --editable '.[dev]'
 	touch $(READY)
 
@@ -89,4 +94,4 @@ $(DEMO): pyproject.toml constraints.txt $(SOURCES)
 	touch $(DEMO)
 
 clean:
-	rm -rf .venv .venv-adapters .venv-demo build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .mutants
+	rm -rf src/slicebase/graph/native*.so .venv .venv-adapters .venv-demo build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .mutants

@@ -145,8 +145,12 @@ def _opened(memory: Slicebase) -> Path:
         return memory.root
 
 
+def a_session(memory: Slicebase) -> str:
+    return memory.import_("session.jsonl").sessions[0]
+
+
 def a_turn(memory: Slicebase) -> str:
-    return memory.graph.turns(memory.import_("session.jsonl").sessions[0])[0].ref
+    return memory.graph.turns(a_session(memory))[0].ref
 
 
 def an_export(memory: Slicebase) -> bytes:
@@ -186,6 +190,7 @@ PATH_CALLS = (
     PathCall("Graph.bundle to", lambda memory, path: memory.graph.bundle(a_turn(memory), to=path), "slice.bundle"),
     PathCall("Policies.save policy", lambda memory, path: memory.policies.save("mine", path).policy, POLICY),
     PathCall("Policies.import_ path", lambda memory, path: memory.policies.import_(path), POLICY),
+    PathCall("Graph.atlas policy", lambda memory, path: memory.graph.atlas(a_session(memory), path).manifest, POLICY),
     PathCall("Graph.explain policy", lambda memory, path: memory.graph.explain(a_turn(memory), path), POLICY),
 )
 

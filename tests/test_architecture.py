@@ -32,7 +32,6 @@ SMALLEST = 40
 SMALL = {
     "__main__": "python -m slicebase",
     "cli.entry": "the start of every command imports nothing else",
-    "graph.selection": "chooses between the expansions, and imports both",
 }
 # What they import has a name in a table: the command that runs, the names of the API.
 BY_NAME = {"__init__", "cli.main"}

@@ -93,7 +93,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Slicebase
             "file_id": log.id, "folder": folder, "manifest": context.id, "name": "name",
             "new_run_id": "other",
             "objective": "Find out.", "one": "default", "other": "broad", "policy": "focused",
-            "path": path, "paths": path, "query": "retries", "question": "retries?",
+            "path": path, "paths": path, "printed": b"{}", "query": "retries", "question": "retries?",
             "reason": "It is slow.", "reference": turn, "refs": log.ref, "rel": "see_also", "run_id": "build",
             "session": session, "snapshot_id": "sn_0", "summary": "s", "text": "text", "title": "title", "to": log.id,
             "transcript": path, "turn": turn, "value": "value", "words": "retries",

@@ -19,6 +19,7 @@ DOCUMENTS = [
     "docs/workspace.md",
     "docs/runs.md",
     "docs/redaction.md",
+    "docs/atlas.md",
 ]
 
 

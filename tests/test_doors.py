@@ -44,7 +44,7 @@ READS = {
     "Library": "contract explore info later_snapshot part_links reader recall restore routine search disconnect stamp",
     "Runs": "begin_step bind blob compact events fork has_snapshot narrative next_step recorder report snapshot status "
     "step",
-    "Graph": "allowed bundle explain policy requested_policy search select sessions turn turns verify",
+    "Graph": "allowed atlas bundle check_atlas explain policy requested_policy search select sessions turn turns verify",
     "Policies": "diff export show",
 }
 SIGNED = Provenance(agent=POISON, session=POISON, source=POISON, context=POISON)
@@ -384,12 +384,12 @@ DOORS = {
 }
 # Commands through which no text enters that is kept: they name what exists, or write no memory.
 NO_DOORS = {
-    "agents-md", "config", "demo", "disconnect", "doctor", "due", "explore", "export", "hook find", "hook install",
-    "hook list", "hook narrate", "hook read", "hook run", "hook status", "hook uninstall", "info", "init", "list",
-    "merge-driver", "policy diff", "policy export", "policy import", "policy list", "policy save", "policy show",
-    "recall", "replay", "restore", "routine", "run compact", "run fork", "run list", "run narrative",
-    "run report", "run snapshot", "run status", "seal", "search", "show", "slice", "stale", "status", "turns",
-    "uninit", "validate", "verify", "why",
+    "agents-md", "atlas", "config", "demo", "disconnect", "doctor", "due", "explore", "export", "hook find",
+    "hook install", "hook list", "hook narrate", "hook read", "hook run", "hook status", "hook uninstall", "info",
+    "init", "list", "merge-driver", "policy diff", "policy export", "policy import", "policy list", "policy save",
+    "policy show", "recall", "replay", "restore", "routine", "run compact", "run fork", "run list", "run narrative",
+    "run report", "run snapshot", "run status", "seal", "search", "show", "slice", "stale", "status", "turns", "uninit",
+    "validate", "verify", "why",
 }  # fmt: skip
 
 

@@ -253,6 +253,8 @@ class Graph(Awaited):
     bundle = awaited(SyncGraph.bundle)
     verify = awaited(SyncGraph.verify)
     allowed = awaited(SyncGraph.allowed)
+    atlas = awaited(SyncGraph.atlas)
+    check_atlas = awaited(SyncGraph.check_atlas)
 
 
 class Policies(Awaited):

@@ -67,6 +67,8 @@ CODES: Mapping[str, ErrorKind] = {
     "no-key": ErrorKind(Exit.REFUSED, "a bundle is signed, and its key was not given"),
     "broken-bundle": ErrorKind(Exit.REFUSED, "a bundle or a SliceExport contradicts itself"),
     "outside-bundle": ErrorKind(Exit.REFUSED, "what is cited was not in the bundle that limits what can be cited"),
+    "bad-kernel": ErrorKind(Exit.USAGE, "SLICEBASE_KERNEL names no version of the code that selects slices"),
+    "no-kernel": ErrorKind(Exit.NOT_FOUND, "SLICEBASE_KERNEL asks for the compiled version, which is not installed"),
     "unknown-policy": ErrorKind(Exit.NOT_FOUND, "no policy has this name or hash"),
     # graphs, graph files and SliceExports
     "no-turn": ErrorKind(Exit.NOT_FOUND, "no turn with this id is stored"),
@@ -208,6 +210,7 @@ CODES: Mapping[str, ErrorKind] = {
     "no-session": ErrorKind(Exit.NOT_FOUND, "no session with this id is stored, or none was compacted"),
     "bad-question": ErrorKind(Exit.REFUSED, "the question is empty"),
     "bad-budget": ErrorKind(Exit.REFUSED, "a budget of tokens or turns is too small"),
+    "bad-atlas": ErrorKind(Exit.REFUSED, "a file is not the manifest of an atlas, or one of another version"),
     "bad-request": ErrorKind(Exit.REFUSED, "a line of a batch is not a request for a slice"),
     "no-manifest": ErrorKind(Exit.NOT_FOUND, "no manifest with this id is recorded"),
 }

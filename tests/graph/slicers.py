@@ -1,11 +1,14 @@
-"""The plain and the fast version with the same interface, so that the same test body runs both."""
+"""All versions with the same interface, so that the same test body runs each: plain, on arrays, and compiled."""
 
 from typing import Protocol
 
-from slicebase.graph import best_first, select
+from slicebase.graph import select, selection
+from slicebase.graph.best_first import WIDE
+from slicebase.graph.compact import CompactSession
 from slicebase.graph.export import ContextSlice
 from slicebase.graph.policy import SlicePolicyV1
 from slicebase.graph.select import FrontierTurn
+from slicebase.graph.selection import KernelName, kernel_named, with_kernel
 from tests.graph.graphs import Graph
 
 
@@ -23,8 +26,20 @@ class Plain:
 
 
 class Fast:
+    def __init__(self, kernel: KernelName) -> None:
+        self._kernel = kernel
+
     def select(self, graph: Graph, anchor: str, policy: SlicePolicyV1) -> tuple[FrontierTurn, ...]:
-        return best_first.select(graph.compact, anchor, policy)
+        return selection.select(with_kernel(graph.compact, self._kernel), anchor, policy)
 
     def context_slice(self, graph: Graph, anchor: str, policy: SlicePolicyV1) -> ContextSlice:
-        return best_first.context_slice(graph.compact, anchor, policy)
+        return selection.context_slice(with_kernel(graph.compact, self._kernel), anchor, policy)
+
+
+# The versions that this installation has. tests/graph/test_native.py says when the compiled one must be among them.
+KERNELS: tuple[KernelName, ...] = ("plain",) if kernel_named("auto") == "plain" else ("plain", "native")
+
+
+def compact(graph: Graph, kernel: KernelName, wide: int = WIDE) -> CompactSession:
+    """Returns the compact form of a graph, from which this version selects."""
+    return with_kernel(graph.compact, kernel, wide)

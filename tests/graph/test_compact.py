@@ -5,9 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slicebase.errors import SlicebaseError
-from slicebase.graph import best_first
 from slicebase.graph.compact import compact
 from slicebase.graph.policy import DEFAULT, policy_from
+from slicebase.graph.selection import KernelName, context_slice, with_kernel
 from tests.graph.graphs import Graph, graph, graphs, tid, turn
 
 
@@ -40,12 +40,12 @@ def test_fractions_are_rounded_to_binary32() -> None:
     assert compact("s", [row(1, salience=0.1)], []).get_turn(tid(1)).salience == 0.10000000149011612
 
 
-def test_annotators_are_those_of_the_selected_turns() -> None:
+def test_annotators_are_those_of_the_selected_turns(kernel: KernelName) -> None:
     """Ruling 17."""
-    session = compact("s", [row(1, "rules/2"), row(2, "given/1")], [(tid(1), tid(2), "reply")])
-    assert best_first.context_slice(session, tid(1), DEFAULT).annotators == ("given/1", "rules/2")
+    session = with_kernel(compact("s", [row(1, "rules/2"), row(2, "given/1")], [(tid(1), tid(2), "reply")]), kernel)
+    assert context_slice(session, tid(1), DEFAULT).annotators == ("given/1", "rules/2")
     alone = policy_from({"max_nodes": 1})
-    assert best_first.context_slice(session, tid(1), alone).annotators == ("rules/2",)
+    assert context_slice(session, tid(1), alone).annotators == ("rules/2",)
 
 
 def test_an_empty_session_has_no_turn() -> None:

@@ -8,10 +8,10 @@ from msgspec.structs import replace
 from slicebase.errors import SlicebaseError
 from slicebase.graph.policy import DEFAULT, SlicePolicyV1, policy_from
 from tests.graph.graphs import Graph, edge, graph, graphs, policies, tid, turn
-from tests.graph.slicers import Fast, Plain, Slicer
+from tests.graph.slicers import KERNELS, Fast, Plain, Slicer
 
 FEW = settings(max_examples=30)
-TWINS = st.sampled_from([Plain(), Fast()])
+TWINS = st.sampled_from([Plain(), *map(Fast, KERNELS)])
 
 
 def order(slicer: Slicer, given: Graph, anchor: int, policy: SlicePolicyV1 = DEFAULT) -> list[int]:

@@ -54,6 +54,7 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
         "show": Command("show", "history:show", "Show what a reference names."),
         "slice": Command("graph.select", "slice:slice_", "Select the context slice around a turn."),
         "policy": Command("policies", "policy:policy", "List, save, compare and copy policies of slices."),
+        "atlas": Command("graph.atlas", "atlas:atlas", "Show which turns matter, by the slices around all of them."),
         "lost": Command("lost", "lost:lost", "Show what a compaction forgot, and bring it back."),
     },
     "Runs": {

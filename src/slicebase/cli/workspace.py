@@ -155,12 +155,17 @@ def _shown(value: Any) -> str:
 def doctor(ctx: click.Context, fix: bool, as_json: bool) -> int:
     """Show what is wrong with this workspace, and how to fix it. Slice files that cannot be read are never rewritten.
 
+    It also says which version selects context slices: the compiled one where it was built, else the plain one. Both
+    select the same. SLICEBASE_KERNEL=plain or =native chooses.
+
     Exit status 1 if something is wrong and was not fixed.
     """
     folder = Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")
     left, fixed = open_base(ctx).doctor(fix=fix, home=folder)
+    kernel = _kernel()
     if as_json:
-        print_json({"complaints": [each.as_json() for each in left], "fixed": [each.as_json() for each in fixed]})
+        rows = {"complaints": [each.as_json() for each in left], "fixed": [each.as_json() for each in fixed]}
+        print_json({**rows, "kernel": kernel})
         return Exit.FINDINGS if left else Exit.DONE
     for each in fixed:
         print_text(Styled("fixed", GREEN), f" {each.check} {printable(each.place)}: {printable(each.message)}")
@@ -168,11 +173,23 @@ def doctor(ctx: click.Context, fix: bool, as_json: bool) -> int:
         print_text(Styled("wrong", RED), f" {each.check} {printable(each.place)}: {printable(each.message)}")
         if each.hint:
             print_text(Styled(f"    {each.hint}", DIM))
+    if kernel:
+        note(f"context slices: the {'compiled' if kernel == 'native' else 'plain'} version selects them")
     fixable = sum(each.fix is not None for each in left)
     note(
         "all is well" if not left else counted(len(left), "complaint") + (f", --fix fixes {fixable}" if fixable else "")
     )
     return Exit.FINDINGS if left else Exit.DONE
+
+
+def _kernel() -> str | None:
+    """Returns the version that selects slices; None if the environment asks for one that is not there."""
+    from slicebase.truth.sessions import chosen_kernel
+
+    try:
+        return chosen_kernel()
+    except SlicebaseError:
+        return None
 
 
 @click.command("agents-md")

@@ -102,11 +102,36 @@ def expand(  # noqa: C901  one loop and its steps: as methods of an object they 
     return selected
 
 
+class Expansions(NamedTuple):
+    """The turns that were selected around many anchors, one anchor after the other, in the order of selection."""
+
+    ends: "array[int]"  # for each anchor, where its turns end in the other arrays
+    turns: "array[int]"
+    distances: "array[int]"
+    priorities: "array[float]"
+
+
+def expand_many(session: CompactSession, anchors: Iterable[int], policy: SlicePolicyV1) -> Expansions:
+    """Returns the selected turns around each of these turns, by number."""
+    found = Expansions(array("Q"), array("I"), array("I"), array("f"))
+    for anchor in anchors:
+        for negated, distance, _, turn, _, _ in expand(session, anchor, policy):
+            found.turns.append(turn)
+            found.distances.append(distance)
+            found.priorities.append(-negated)
+        found.ends.append(len(found.turns))
+    return found
+
+
 def select(
     session: CompactSession, anchor_id: str, policy: SlicePolicyV1, wide: int = WIDE
 ) -> tuple[FrontierTurn, ...]:
     """Returns the same as `slicebase.graph.select.select`, for any value of `wide`."""
-    selected = expand(session, session.number_of(anchor_id), policy, wide)
+    return named(session, expand(session, session.number_of(anchor_id), policy, wide))
+
+
+def named(session: CompactSession, selected: list[Entry]) -> tuple[FrontierTurn, ...]:
+    """Returns selected turns by id, each with the turn it was reached from, and how."""
     distances = {turn: distance for _, distance, _, turn, _, _ in selected}
 
     def reached_as(turn: int, source: int) -> ReachedAs:

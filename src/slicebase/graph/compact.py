@@ -15,13 +15,16 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import accumulate, product, repeat
 from struct import Struct
-from typing import Any, Final, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, get_args
 
 from slicebase.errors import SlicebaseError
 from slicebase.graph.export import ExportedTurn, head_json, turn_json
 from slicebase.graph.policy import SlicePolicyV1
 from slicebase.graph.select import no_turn
 from slicebase.graph.turn import PHASES, EdgeType, Phase, Role
+
+if TYPE_CHECKING:
+    from slicebase.graph.native import Kernel
 
 ID_LENGTH: Final = 36
 TURN_KINDS: Final[tuple[tuple[Role, Phase], ...]] = tuple(product(get_args(Role), PHASES))
@@ -94,6 +97,7 @@ class CompactSession:
         self.neighbours = neighbours
         self.annotators = annotators
         self.heads = [head_json(session_id, role, phase) for role, phase in TURN_KINDS]
+        self.kernel: Kernel | None = None  # the compiled version, where it selects: `selection.with_kernel` sets it
         self._ranked: dict[tuple[int, int, str], tuple[array[int], array[float]]] = {}
         self._ranked_members = 0
 
@@ -102,9 +106,10 @@ class CompactSession:
 
     @property
     def nbytes(self) -> int:
-        """The memory that the session takes, without the sorted families that it keeps."""
+        """The memory that the session takes, without the sorted families that the plain version keeps."""
         arrays: list[Any] = [self.by_id, *self.columns[:-1], *self.neighbours]
-        return len(self.ids) + sum(memoryview(each).nbytes for each in arrays)
+        total = len(self.ids) + sum(memoryview(each).nbytes for each in arrays)
+        return total + (self.kernel.nbytes if self.kernel else 0)
 
     def id_of(self, turn: int) -> str:
         """Returns the id of a turn."""
@@ -225,7 +230,7 @@ def compact(
     ids, roles, phases, *numbers, named = ([row[field] for row in given] for field in range(len(CompactRow._fields)))
     numbered = {turn_id: number for number, turn_id in enumerate(ids)}
     text = "".join(ids)
-    if len(numbered) != len(ids) or len(text) != ID_LENGTH * len(ids):
+    if len(numbered) != len(ids) or len(text) != ID_LENGTH * len(ids) or not text.isascii():
         raise SlicebaseError(
             "duplicate-turn", f"the rows of session {session_id!r} repeat an id, or hold one that is not a UUID"
         )

@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 
 import apsw
 
+from slicebase.core.hashing import LARGEST_INTEGER
 from slicebase.core.ids import uuid_bytes
 from slicebase.core.times import from_text
 from slicebase.graph.compact import EDGE_BITS, TURN_KINDS
@@ -177,7 +178,7 @@ def derived_differences(connection: apsw.Connection, passed_over: Set[str]) -> I
 
 
 def _session_differences(connection: apsw.Connection, session: str) -> Iterator[tuple[str, str, str]]:
-    wanted = {node.seq: node for node in _derived(connection, session)}
+    wanted = {node.seq: node for node in derived_nodes(connection, session)}
     shape = connection.execute("SELECT turns, number FROM shapes WHERE session = ?", (session,)).fetchone()
     if (shape[0] if shape else None) != (len(wanted) or None):
         yield f"shape of {session}", f"{len(wanted)} turns", str(shape and shape[0])
@@ -192,19 +193,34 @@ def _session_differences(connection: apsw.Connection, session: str) -> Iterator[
             yield f"{table} of {session}", f"{missing} that are missing", f"{others} others"
 
 
-def _derived(connection: apsw.Connection, session: str) -> Iterator[TurnNode]:
-    """Yields the nodes of a session as they follow from its records."""
+class SessionLengths(NamedTuple):
+    """How many rows the chains of a session have, of which its graph is made. They only grow."""
+
+    turns: int
+    links: int
+    annotations: int
+
+
+_COMPLETE: Final = SessionLengths(*[LARGEST_INTEGER] * 3)
+
+
+def derived_nodes(connection: apsw.Connection, session: str, at: SessionLengths = _COMPLETE) -> Iterator[TurnNode]:
+    """Yields the nodes of a session as they follow from its records, or from the first ones of each chain."""
+
+    def records(table: str, columns: str, most: int) -> Any:
+        query = f"SELECT {columns} FROM {table} WHERE session = ? AND seq <= ? ORDER BY seq"
+        return connection.execute(query, (session, most))
+
     turns = {}
-    for seq, stored in connection.execute("SELECT seq, record FROM turns WHERE session = ?", (session,)):
+    for seq, stored in records("turns", "seq, record", at.turns):
         record = read_turn(stored)
         turns[record.id] = seq, record, list(record.parents)
-    for (stored,) in connection.execute("SELECT record FROM links WHERE session = ?", (session,)):
+    for (stored,) in records("links", "record", at.links):
         link = read_link(stored)
         if link.child in turns:
             turns[link.child][2].append((link.parent, link.type))
     newest: dict[str, tuple[Any, ...]] = {}
-    query = "SELECT record FROM annotations WHERE session = ? ORDER BY seq"
-    for (stored,) in connection.execute(query, (session,)):
+    for (stored,) in records("annotations", "record", at.annotations):
         newest |= {row[0]: row for row in read_annotations(stored).rows(turns)}
     numbers = {turn: seq for turn, (seq, _, _) in turns.items()}
     for turn, (seq, record, parents) in turns.items():

@@ -5,8 +5,9 @@ as many turns as it has, the complete session is read and cached in its compact 
 reads a large session completely, and a process that asks often reads at most twice as much as necessary.
 """
 
+import os
 from collections import Counter, OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from slicebase.core.ids import uuid_of
@@ -14,9 +15,10 @@ from slicebase.core.times import is_up_to
 from slicebase.graph.compact import TYPES_BY_BITS, CompactSession, compact
 from slicebase.graph.export import ContextSlice
 from slicebase.graph.policy import SlicePolicyV1
-from slicebase.graph.selection import context_slice
+from slicebase.graph.selection import KERNEL, KernelName, context_slice, kernel_named, with_kernel
+from slicebase.truth.chains import Chain, ChainHead, head_of
 from slicebase.truth.database import Database
-from slicebase.truth.nodes import NODE_COLUMNS, TurnNode
+from slicebase.truth.nodes import NODE_COLUMNS, SessionLengths, TurnNode, derived_nodes
 from slicebase.truth.stored_graph import NOT_OURS, StoredGraph, compact_row, damaged_row
 from slicebase.truth.turns import Turns
 
@@ -36,6 +38,11 @@ class _Kept:
         self.graph = graph
         self.stamp = stamp
         self.seen = seen
+
+
+def chosen_kernel() -> KernelName:
+    """Returns the version that selects slices, as the environment tells."""
+    return kernel_named(os.environ.get(KERNEL, "").strip().lower())
 
 
 class Sessions:
@@ -88,6 +95,26 @@ class Sessions:
         """Returns the complete graph of a session."""
         return self._current((session, None)) or self._keep((session, None))
 
+    def heads(self, session: str, at: SessionLengths | None = None) -> tuple[ChainHead, ...]:
+        """Returns the heads of the chains that a session's graph is made of, or those that they had at these lengths.
+
+        A chain that is shorter than that has an empty head.
+        """
+        return tuple(
+            head_of(self._connection, Chain(table, session), None if at is None else getattr(at, table))
+            for table in SessionLengths._fields
+        )
+
+    def lengths(self, session: str) -> SessionLengths:
+        """Returns how many rows the chains have that a session's graph is made of."""
+        return SessionLengths._make(head.length for head in self.heads(session))
+
+    def at(self, session: str, lengths: SessionLengths) -> CompactSession:
+        """Returns the complete graph of a session as it was when its chains had these lengths."""
+        if lengths == self.lengths(session):
+            return self.whole(session)
+        return _compact(session, list(derived_nodes(self._connection, session, lengths)))
+
     def _home(self, turn_id: str) -> str:
         """Returns the session of a turn. It never changes, so it is cached."""
         if turn_id not in self._homes:
@@ -139,15 +166,20 @@ class Sessions:
         nodes = list(map(TurnNode._make, self._connection.execute(query, (session,))))
         if as_of is not None:
             nodes = [node for node in nodes if is_up_to(node.time, as_of)]
-        ids = {node.seq: uuid_of(node.turn) for node in nodes}
-        edges = (
-            (ids[parent], ids[node.seq], kind)
-            for node in nodes
-            for parent, bits in node.above
-            if parent in ids
-            for kind in TYPES_BY_BITS[bits]
-        )
-        try:
-            return compact(session, map(compact_row, nodes), edges)
-        except NOT_OURS as error:  # checking each value would take longer than to read it
-            raise damaged_row(error) from None
+        return _compact(session, nodes)
+
+
+def _compact(session: str, nodes: Sequence[TurnNode]) -> CompactSession:
+    ids = {node.seq: uuid_of(node.turn) for node in nodes}
+    edges = (
+        (ids[parent], ids[node.seq], kind)
+        for node in nodes
+        for parent, bits in node.above
+        if parent in ids
+        for kind in TYPES_BY_BITS[bits]
+    )
+    try:
+        graph = compact(session, map(compact_row, nodes), edges)
+    except NOT_OURS as error:  # checking each value would take longer than to read it
+        raise damaged_row(error) from None
+    return with_kernel(graph, chosen_kernel())

@@ -19,6 +19,7 @@ from slicebase.files.body.overflow import whole_of
 from slicebase.files.findings import FORMAT_RULES
 from slicebase.files.links import SUFFIX, is_safe
 from slicebase.files.slice_file import SliceFile
+from slicebase.graph.selection import KERNEL
 from slicebase.history.follow import purged_states
 from slicebase.history.transcripts import AgentHome, expiring_transcripts
 from slicebase.index.disposable import Disposable, problems_of
@@ -39,6 +40,7 @@ from slicebase.library.repairs import (
     repeating_files,
     unfinished_overflows,
 )
+from slicebase.truth.sessions import chosen_kernel
 from slicebase.truth.truth import Truth, open_truth
 from slicebase.verbs.install import install
 from slicebase.verbs.lost_prepared import outdated_losses
@@ -114,6 +116,13 @@ def _settings(examined: Examined) -> Iterator[Complaint]:
         message = "context.semantic is on, and the word vectors are not installed: contexts are built without them"
         hint = "pip install 'slicebase[semantic]', or `tt config context.semantic false`"
         yield Complaint("settings", SETTINGS, message, hint)
+
+
+def _kernel(_: Examined) -> Iterator[Complaint]:
+    try:
+        chosen_kernel()
+    except SlicebaseError as error:
+        yield Complaint("kernel", KERNEL, error.message, error.hint)
 
 
 def _temporary_files(examined: Examined) -> Iterator[Complaint]:
@@ -371,6 +380,7 @@ def _hooks(examined: Examined) -> Iterator[Complaint]:
 DOCTOR_CHECKS: Final[Mapping[str, Callable[[Examined], Iterator[Complaint]]]] = {
     "local": _local,
     "settings": _settings,
+    "kernel": _kernel,
     "litter": _temporary_files,
     "journal": _journal,
     "overflow": _overflow,

@@ -1,7 +1,7 @@
 """The conversation graph: its turns, and context slices around them."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from slicebase.context.match import ALL_WORDS, Attempt, Match, tries
@@ -14,6 +14,7 @@ from slicebase.graph.export import ContextSlice
 from slicebase.graph.policy import DEFAULT, PRESETS, SlicePolicyV1, policy_with
 from slicebase.graph.record import TurnRecord
 from slicebase.graph.select import Explanation, explain
+from slicebase.graph.turn import Role
 from slicebase.index.asked import refuse_unsearchable
 from slicebase.index.entries import EVERY_FILE
 from slicebase.index.narrow import EVERY_TURN, TurnFilters
@@ -32,6 +33,7 @@ from slicebase.workspace.workspace import StrPath, given_path
 if TYPE_CHECKING:
     from slicebase.graph.bundle import Bundle
     from slicebase.graph.proof import SliceProof
+    from slicebase.verbs.atlas import Atlas, AtlasCheck
     from slicebase.verbs.sessions import SessionEntry
 
 
@@ -171,6 +173,31 @@ class Graph:
 
         shown = ShownTurns.in_bundle(bundle, key)
         return {ref: shown.has(ref, self._parts) for ref in ([refs] if isinstance(refs, str) else refs)}
+
+    def atlas(
+        self,
+        session: str | None = None,
+        policy: SlicePolicyV1 | StrPath | None = None,
+        *,
+        every: bool = False,
+        roles: Sequence[Role] = (),
+        sample: int | None = None,
+    ) -> "Atlas":
+        """Returns which turns matter, by the context slices around many of them.
+
+        Without a session, it is that of the newest; with `every`, of all. `roles` are those of the turns around which
+        slices are selected, and `sample` is how many of them; without these, it is all turns. Nothing is written.
+        """
+        from slicebase.verbs.atlas import atlas, choice_of, sessions_of  # imported here for a fast start
+
+        choice = choice_of(roles, sample)
+        return atlas(self._truth, sessions_of(self._parts, session, every=every), self._chosen(policy), choice)
+
+    def check_atlas(self, printed: bytes) -> "list[AtlasCheck]":
+        """Makes an atlas again from its manifest (JSON, as `tt atlas --json` prints it), session by session."""
+        from slicebase.verbs.atlas import read_manifest, replay  # imported here for a fast start
+
+        return list(replay(self._truth, read_manifest(printed)))
 
     def _chosen(self, policy: SlicePolicyV1 | StrPath | None) -> SlicePolicyV1:
         return policy if isinstance(policy, SlicePolicyV1) else self.policy(policy)
