@@ -248,6 +248,7 @@ class Graph(Awaited):
     policy = awaited(SyncGraph.policy)
     requested_policy = awaited(SyncGraph.requested_policy)
     select = awaited(SyncGraph.select)
+    select_many = awaited(SyncGraph.select_many)
     explain = awaited(SyncGraph.explain)
     check = awaited(SyncGraph.check)
 

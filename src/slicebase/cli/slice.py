@@ -1,17 +1,14 @@
-"""`tt slice`: selects one context slice or a batch of them, or checks a stored one."""
+"""`tt slice`: selects one context slice, or checks a stored one; `slice_batch` has batches."""
 
-import json
-import sys
-from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, nullcontext
-from typing import IO, TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 
 from slicebase.cli.history import one_line
 from slicebase.cli.options import open_base
 from slicebase.cli.output import json_option, print_json, print_json_text, print_text, read_input
-from slicebase.core.parsers import read_all, read_json
+from slicebase.cli.slice_batch import print_batch
+from slicebase.core.parsers import read_all
 from slicebase.errors import Exit, SlicebaseError, Where
 from slicebase.verbs.names import shortened
 
@@ -21,8 +18,6 @@ if TYPE_CHECKING:
     from slicebase.graph.policy import SlicePolicyV1
     from slicebase.graph.select import Explanation
     from slicebase.verbs.graph import Graph
-
-_Item = TypeVar("_Item")
 
 
 @click.command("slice")
@@ -62,7 +57,7 @@ def slice_(
     base = open_base(ctx)
     graph = base.graph
     if batch is not None:
-        return _batch(graph, batch)
+        return print_batch(graph, batch)
     if check is not None:
         return _check(graph, check, graph.policy(policy, assignments) if policy or assignments else None, as_json)
     return _one(base, str(turn), graph.policy(policy, assignments), explain, mermaid, as_json)
@@ -145,45 +140,3 @@ def _check(graph: "Graph", path: str, policy: "SlicePolicyV1 | None", as_json: b
     else:
         print_text("identical")
     return Exit.FINDINGS if differences else Exit.DONE
-
-
-def _batch(graph: "Graph", path: str) -> int:
-    failed = False
-    with read_input(path) as stream, _progress(_requests(stream)) as requests:
-        for number, line in requests:
-            try:
-                print_json_text(_export(graph, line, number).decode())
-            except SlicebaseError as error:
-                failed = True
-                fields = error.at(Where(path, number)).as_json()
-                print_json_text(json.dumps(fields, ensure_ascii=False))
-    return Exit.FINDINGS if failed else Exit.DONE
-
-
-def _progress(requests: Iterator[_Item]) -> AbstractContextManager[Iterable[_Item]]:
-    """Shows a progress bar on a terminal; prints nothing in a pipe."""
-    if not sys.stderr.isatty():
-        return nullcontext(requests)
-    return click.progressbar(requests, label="slices", file=sys.stderr)
-
-
-def _requests(stream: IO[bytes]) -> Iterator[tuple[int, bytes]]:
-    """Yields the lines of a stream with their numbers; blank lines are skipped."""
-    return ((number, line) for number, line in enumerate(stream, 1) if line.strip())
-
-
-def _export(graph: "Graph", line: bytes, number: int) -> bytes:
-    request = _request(line, number)
-    return graph.select(request["anchor_turn_id"], graph.requested_policy(request.get("policy"))).export
-
-
-def _request(line: bytes, number: int) -> dict[str, Any]:
-    request = read_json(line, what="the line", first_line=number, unique=True)
-    if not isinstance(request, dict) or not isinstance(request.get("anchor_turn_id"), str):
-        raise SlicebaseError(
-            "bad-request", "the line is not a request", hint='write {"anchor_turn_id": "<uuid>", "policy": "focused"}'
-        )
-    unknown = request.keys() - {"anchor_turn_id", "policy"}
-    if unknown:
-        raise SlicebaseError("bad-request", f"a request has no key {sorted(unknown)[0]!r}")
-    return request

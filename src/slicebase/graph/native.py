@@ -187,6 +187,10 @@ class Kernel:
                 high = middle
         return NOTHING
 
+    def has(self, turn_id):
+        """Returns whether a turn is in the session."""
+        return self.number(turn_id) != NOTHING
+
     # Slices
 
     def context_slice(self, session, anchor_id: str, policy):
