@@ -93,7 +93,8 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Slicebase
             "new_run_id": "other",
             "objective": "Find out.", "path": path, "paths": path, "query": "retries", "question": "retries?",
             "reason": "It is slow.", "reference": turn, "refs": log.ref, "rel": "see_also", "requests": [],
-            "run_id": "build", "session": session, "snapshot_id": "sn_0", "summary": "s", "text": "text", "title": "title", "to": log.id,
+            "run_id": "build", "session": session, "snapshot_id": "sn_0",
+            "summary": "s", "text": "text", "title": "title", "to": log.id,
             "transcript": path, "turn": turn, "value": "value", "words": "retries",
         }  # fmt: skip
 
