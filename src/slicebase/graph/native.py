@@ -127,7 +127,7 @@ class Kernel:
         if not (self.at.wide_turns and self.at.streams and self.at.members):
             raise MemoryError
         place: uint32_t = 0
-        phase: uint32_t
+        phase: cython.int
         link: uint32_t
         for turn in range(self.at.count):
             if self.at.child_start[turn + 1] - self.at.child_start[turn] <= self.at.wide:
