@@ -19,11 +19,13 @@ def extension(name: str) -> Extension:
     return Extension(
         f"slicebase.graph.{name}",
         [str(FOLDER / f"{name}.py")],
-        # No two steps may be joined into one, because each of them rounds (docs/decisions, ruling 8).
+        # No two steps may be joined into one, because each of them rounds (ruling 8).
         extra_compile_args=["-O2", "-ffp-contract=off"],
         define_macros=[("SLICEBASE_NATIVE_SOURCE", f'"{DIGEST}"')],
-        optional=True,
     )
 
 
-setup(ext_modules=cythonize([extension(name) for name in NAMES], include_path=["src"], build_dir="build"))
+modules = cythonize([extension(name) for name in NAMES], include_path=["src"], build_dir="build")
+for module in modules:
+    module.optional = True  # here, because cythonize drops it
+setup(ext_modules=modules)

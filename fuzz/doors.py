@@ -9,6 +9,7 @@ from typing import Final
 
 from fuzz.merge_checks import check
 from fuzz.merges import Versions, versions
+from fuzz.slices import check_slices
 from slicebase.context.manifest import manifest_bytes, read_manifest
 from slicebase.core.parsers import decode, read_json, read_toml
 from slicebase.core.refs import parse
@@ -154,6 +155,10 @@ def bundle(data: bytes) -> None:
     examine(data, key=b"a key of twenty bytes").proof()
 
 
+def slices(data: bytes) -> None:
+    check_slices(Random(data))
+
+
 def events(data: bytes) -> None:
     list(read_lines(data.splitlines(keepends=True), "x.jsonl"))
 
@@ -166,6 +171,7 @@ def pure_doors() -> Iterator[tuple[str, Door]]:
         "slice-file": slice_file, "yaml": yaml, "bodies": bodies, "recognised": recognised, "graph": read_graph,
         "export": read_export, "policy": policy, "manifest": manifest, "reference": reference, "time": time,
         "toml": toml, "note": note, "bundle": bundle,
-        "rules": rules, "redaction": redaction, "merge": merge, "merges": merges, "events": events,
+        "rules": rules, "redaction": redaction, "merge": merge, "merges": merges, "slices": slices,
+        "events": events,
     }  # fmt: skip
     yield from others.items()

@@ -99,6 +99,7 @@ _FEW: Final[Mapping[str, tuple[bytes, ...]]] = {
     "graph": tuple(path.read_bytes() for path in sorted((_PROJECT / "tests" / "golden").glob("*_*.json"))[:6]),
     "policy": (_POLICY,),
     "merges": (bytes(range(200)),),  # each input gives other random numbers
+    "slices": (bytes(range(200)),),
     "reference": tuple(ref.encode() for ref in _REFS),
     "time": (b"2026-01-31T12:00:00Z", b"2026-01-31T12:00:00.123+01:00", b"2026-01-31 12:00"),
     "toml": (_TOML, _RULES),

@@ -94,8 +94,9 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Slicebase
             "new_run_id": "other",
             "objective": "Find out.", "one": "default", "other": "broad", "policy": "focused",
             "path": path, "paths": path, "printed": b"{}", "query": "retries", "question": "retries?",
-            "reason": "It is slow.", "reference": turn, "refs": log.ref, "rel": "see_also", "run_id": "build",
-            "session": session, "snapshot_id": "sn_0", "summary": "s", "text": "text", "title": "title", "to": log.id,
+            "reason": "It is slow.", "reference": turn, "refs": log.ref, "rel": "see_also", "requests": [],
+            "run_id": "build", "session": session, "snapshot_id": "sn_0", "summary": "s", "text": "text",
+            "title": "title", "to": log.id,
             "transcript": path, "turn": turn, "value": "value", "words": "retries",
         }  # fmt: skip
 

@@ -44,7 +44,8 @@ READS = {
     "Library": "contract explore info later_snapshot part_links reader recall restore routine search disconnect stamp",
     "Runs": "begin_step bind blob compact events fork has_snapshot narrative next_step recorder report snapshot status "
     "step",
-    "Graph": "allowed atlas bundle check_atlas explain policy requested_policy search select sessions turn turns verify",
+    "Graph": "allowed atlas bundle check_atlas explain policy requested_policy search select "
+    "select_many sessions turn turns verify",
     "Policies": "diff export show",
 }
 SIGNED = Provenance(agent=POISON, session=POISON, source=POISON, context=POISON)

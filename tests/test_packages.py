@@ -32,6 +32,7 @@ PYTHONS = re.findall(r"Programming Language :: Python :: (3\.\d+)", "\n".join(DE
 EXTRAS: dict[str, list[str]] = DECLARED["optional-dependencies"]
 DEVELOPMENT = {"test", "lint", "bench"}  # every other extra is a feature or an adapter
 CONSTRAINTS = PROJECT / "constraints.txt"
+KERNEL = ("native", "native_expand", "native_export")  # modules that are compiled where there is a compiler
 # Tests that fail if a minimum is declared too low: of commands, policies, headers and ranks.
 TESTS_OF_MINIMUMS = [
     "tests/cli/test_bad_input.py", "tests/cli/test_check.py", "tests/cli/test_commands.py", "tests/cli/test_find.py",
@@ -81,9 +82,11 @@ def test_every_dependency_declares_its_minimum() -> None:
 
 
 def test_every_dependency_is_pinned_for_development() -> None:
+    """So are the packages that build ours."""
     pinned = {name_of(line) for line in CONSTRAINTS.read_text().splitlines()}
     others = [each for extra in DEVELOPMENT | members("adapters") for each in EXTRAS[extra]]
-    assert {name_of(each) for each in [*minimums(), *others]} <= pinned
+    building = tomllib.loads((PROJECT / "pyproject.toml").read_text())["build-system"]["requires"]
+    assert {name_of(each) for each in [*minimums(), *others, *building]} <= pinned
 
 
 def test_the_source_distribution_takes_every_kind_of_file_that_git_knows() -> None:
@@ -91,7 +94,7 @@ def test_the_source_distribution_takes_every_kind_of_file_that_git_knows() -> No
     lines = [line.split() for line in (PROJECT / "MANIFEST.in").read_text().splitlines() if not line.startswith("#")]
     (named,) = [patterns for verb, *patterns in lines if verb == "include"]
     below = [f"{folder}/{pattern}" for verb, folder, *patterns in lines if verb != "include" for pattern in patterns]
-    found_by_itself = ["LICENSE", "MANIFEST.in", "pyproject.toml", "src/*"]
+    found_by_itself = ["LICENSE", "MANIFEST.in", "pyproject.toml", "setup.py", "src/*"]
     patterns = [*named, *below, *found_by_itself]
     assert [path for path in tracked() if not any(fnmatch(path, pattern) for pattern in patterns)] == []
 
@@ -128,10 +131,11 @@ class Environment(NamedTuple):
     def programs(self) -> Path:
         return self.folder / "bin"
 
-    def install(self, *requirements: object, constraints: Path = CONSTRAINTS) -> None:
-        """Installs packages. Wheels only: no compiler is used."""
+    def install(self, *requirements: object, constraints: Path = CONSTRAINTS, **variables: str) -> None:
+        """Installs packages. Wheels only: a compiler is used for ours alone, where it is given as its sources."""
         options = ["--quiet", "--no-compile", "--only-binary", ":all:", "--constraint", constraints]
-        from_registry("pip", "--python", self.programs / "python", "install", *options, *requirements)
+        variables = {"PIP_CONSTRAINT": str(CONSTRAINTS), **variables}
+        from_registry("pip", "--python", self.programs / "python", "install", *options, *requirements, **variables)
 
     def run(self, *command: object, work: Path) -> str:
         """Runs a program of the environment and returns what it prints."""
@@ -199,6 +203,11 @@ class Packages(NamedTuple):
     wheel: Path
     output: str
 
+    def of(self, python: Path) -> Path:
+        """Returns what this Python installs: the wheel if it was built for it, else the sources."""
+        code = "import sys; print('cp%d%d' % sys.version_info[:2])"
+        return self.wheel if f"-{run(python, '-c', code).strip()}-" in self.wheel.name else self.sdist
+
 
 @pytest.fixture(scope="module")
 def packages(tmp_path_factory: pytest.TempPathFactory) -> Packages:
@@ -223,7 +232,7 @@ def test_the_build_gives_no_warning_and_the_wheel_is_built_from_the_source_distr
     assert not re.findall(r".*(?:warning:|deprecat).*", packages.output, re.IGNORECASE)
     assert "Building wheel from sdist" in packages.output
     assert packages.sdist.name == f"slicebase-{__version__}.tar.gz"
-    assert packages.wheel.name == f"slicebase-{__version__}-py3-none-any.whl"
+    assert re.fullmatch(rf"slicebase-{__version__}-(cp3\d+)-\1-\w+\.whl", packages.wheel.name)  # of this system
 
 
 @installs
@@ -233,7 +242,9 @@ def test_the_wheel_has_the_package_with_types_and_samples_and_nothing_else(packa
     about = f"slicebase-{__version__}.dist-info/"
     described = {"METADATA", "WHEEL", "RECORD", "entry_points.txt", "top_level.txt", "licenses/LICENSE"}
     assert {name.removeprefix(about) for name in names if name.startswith(about)} == described
-    assert {name for name in names if not name.startswith(about)} == files_below(packages.tree / "src")
+    compiled = {name for name in names if name.endswith(".so")}
+    assert {name.partition(".")[0] for name in compiled} == {f"slicebase/graph/{name}" for name in KERNEL}
+    assert {name for name in names if not name.startswith(about)} - compiled == files_below(packages.tree / "src")
     assert {"slicebase/py.typed", "slicebase/samples/demo.sh", "slicebase/samples/long-session.jsonl"} <= names
 
 
@@ -279,10 +290,39 @@ def test_the_wheel_without_extras_does_the_session_of_the_readme(
     if python is None:
         pytest.skip(f"no Python {version} on this machine")
     made = Environment.create(python, tmp_path / "environment")
-    made.install(packages.wheel)
+    made.install(packages.of(python))
     assert_shows_what_happens("README.md", tmp_path, variables_for(made.programs, tmp_path))
     optional = {name_of(each) for requirements in EXTRAS.values() for each in requirements} - {"slicebase"}
     assert made.installed() & optional == set()
+
+
+def kernel_of(made: Environment, folder: Path) -> str:
+    """Returns the version that selects slices, as `tt doctor` says."""
+    made.run("tt", "init", work=folder)
+    return str(json.loads(made.run("tt", "doctor", "--json", work=folder))["kernel"])
+
+
+@installs
+@pytest.mark.skipif(shutil.which("cc") is None, reason="there is no compiler")
+def test_the_wheel_has_the_compiled_kernel_and_uses_it(packages: Packages, tmp_path: Path) -> None:
+    made = Environment.create(Path(sys.executable), tmp_path / "environment")
+    made.install(packages.wheel)
+    assert kernel_of(made, tmp_path) == "native"
+    assert "cython" not in made.installed()
+
+
+@installs
+def test_without_a_compiler_the_package_installs_and_the_plain_version_runs(packages: Packages, tmp_path: Path) -> None:
+    made = Environment.create(Path(sys.executable), tmp_path / "environment")
+    made.install(packages.sdist, CC="false")
+    assert kernel_of(made, tmp_path) == "plain"
+    made.install("Cython")  # which could run the sources of the kernel, very slowly
+    assert kernel_of(made, tmp_path) == "plain"
+    sample = PROJECT / "src/slicebase/samples/claude-code-session.jsonl"
+    made.run("tt", "import", sample, work=tmp_path)
+    session = json.loads(made.run("tt", "turns", "--json", work=tmp_path))["rows"][0]["session"]
+    turn = json.loads(made.run("tt", "turns", session, "--json", work=tmp_path))["rows"][5]["ref"]
+    assert json.loads(made.run("tt", "slice", turn, "--json", work=tmp_path))["turns"]
 
 
 @pytest.fixture(scope="module")
@@ -300,7 +340,8 @@ def smallest(packages: Packages, tmp_path_factory: pytest.TempPathFactory) -> It
     newest = next(filter(None, map(interpreter, reversed(PYTHONS))), Path(sys.executable))
     made = Environment.create(newest, folder / "environment")
     features = ",".join(sorted(members("all") - {"semantic"}))
-    made.install(f"{packages.wheel}[{features}]" if features else packages.wheel, constraints=constraints)
+    package = packages.of(newest)
+    made.install(f"{package}[{features}]" if features else package, constraints=constraints)
     yield made
     shutil.rmtree(made.folder)  # pytest would keep it for three more runs
 
@@ -334,7 +375,8 @@ def answer_of_mcp(made: Environment, folder: Path) -> list[str]:
 IMPORT_EVERYTHING = """
 import importlib, pkgutil, slicebase
 for module in pkgutil.walk_packages(slicebase.__path__, "slicebase."):
-    if module.name != "slicebase.__main__" and not module.name.startswith("slicebase.adapters."):
+    left_out = ("slicebase.__main__", "slicebase.adapters.", "slicebase.graph.native")  # native: where it is compiled
+    if not module.name.startswith(left_out):
         importlib.import_module(module.name)
 print(slicebase.__file__)
 """

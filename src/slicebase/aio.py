@@ -249,6 +249,7 @@ class Graph(Awaited):
     policy = awaited(SyncGraph.policy)
     requested_policy = awaited(SyncGraph.requested_policy)
     select = awaited(SyncGraph.select)
+    select_many = awaited(SyncGraph.select_many)
     explain = awaited(SyncGraph.explain)
     bundle = awaited(SyncGraph.bundle)
     verify = awaited(SyncGraph.verify)

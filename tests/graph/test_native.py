@@ -3,10 +3,12 @@
 import hashlib
 import random
 import shutil
+import sys
 import sysconfig
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, get_args
 
 import pytest
@@ -45,6 +47,15 @@ def test_the_compiled_files_are_not_stale() -> None:
     sources = [folder / f"{name}{suffix}" for name in NAMES for suffix in (".py", ".pxd")]
     digest = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
     assert digest == native.COMPILED_FROM
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_sources_that_are_not_compiled_are_not_run(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where Cython is installed, Python could run them, slower than the plain version."""
+    monkeypatch.setitem(sys.modules, "cython", SimpleNamespace(compiled=False))
+    source = Path(PROJECT, f"src/slicebase/graph/{name}.py").read_text()
+    with pytest.raises(ImportError):
+        exec(compile(source, name, "exec"), {})
 
 
 @compiled

@@ -7,7 +7,7 @@ the cursor, hide a line or turn its letters around, so such characters are shown
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, TextIO, TypeVar
 
@@ -105,7 +105,7 @@ def _on_terminal(piece: Shown) -> str:
     return visible(piece.text) if os.environ.get("NO_COLOR") else f"\x1b[{piece.style}m{visible(piece.text)}\x1b[0m"
 
 
-def _write(stream: TextIO, text: str) -> None:
+def _write(stream: TextIO, text: str | bytes) -> None:
     """Writes the bytes of a text. What stderr does not take is lost; for stdout, it is an error."""
     try:
         _write_bytes(stream, text)
@@ -135,14 +135,14 @@ def _not_printed(error: OSError) -> SlicebaseError:
     )
 
 
-def _write_bytes(stream: TextIO, text: str) -> None:
+def _write_bytes(stream: TextIO, text: str | bytes) -> None:
     """Writes the bytes of a text, whatever the stream would make of it."""
     buffer = getattr(stream, "buffer", None)
     if buffer is None:  # a stream of a program that calls a command itself
-        stream.write(text)
+        stream.write(text if isinstance(text, str) else text.decode("utf-8", "surrogateescape"))
     else:
         stream.flush()  # what others wrote as text comes first
-        buffer.write(text.encode("utf-8", "surrogateescape"))
+        buffer.write(text if isinstance(text, bytes) else text.encode("utf-8", "surrogateescape"))
     stream.flush()
 
 
@@ -150,6 +150,15 @@ def print_json_text(text: str, *, err: bool = False) -> None:
     """Prints a line of JSON. On a terminal it is the same value."""
     stream = sys.stderr if err else sys.stdout
     _write(stream, (visible(text, json=True) if stream.isatty() else text) + "\n")
+
+
+def print_json_lines(lines: Iterable[bytes]) -> None:
+    """Prints lines of JSON as UTF-8. On a terminal they are the same values."""
+    if sys.stdout.isatty():
+        for line in lines:
+            print_json_text(line.decode("utf-8", "surrogateescape"))
+    else:
+        _write(sys.stdout, b"".join([part for line in lines for part in (line, b"\n")]))
 
 
 def print_json(fields: Mapping[str, Any], default: Callable[[Any], Any] | None = None) -> None:

@@ -1,20 +1,17 @@
-"""`tt slice`: selects one context slice or a batch of them; `slice_bundle` has what is done with stored ones."""
+"""`tt slice`: selects one context slice; `slice_batch` has batches, `slice_bundle` what is done with stored ones."""
 
-import json
-import sys
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, nullcontext
-from typing import IO, TYPE_CHECKING, Any, Final, TypeVar
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from slicebase.cli import slice_bundle
 from slicebase.cli.history import one_line
 from slicebase.cli.options import open_base
-from slicebase.cli.output import json_option, print_json, print_json_text, print_text, read_input
+from slicebase.cli.output import json_option, print_json, print_json_text, print_text
+from slicebase.cli.slice_batch import print_batch
 from slicebase.cli.slice_bundle import key_option
-from slicebase.core.parsers import read_json
-from slicebase.errors import Exit, SlicebaseError, Where
+from slicebase.errors import Exit
 from slicebase.verbs.names import shortened
 
 if TYPE_CHECKING:
@@ -22,9 +19,6 @@ if TYPE_CHECKING:
     from slicebase.graph.export import ContextSlice
     from slicebase.graph.policy import SlicePolicyV1
     from slicebase.graph.select import Explanation
-    from slicebase.verbs.graph import Graph
-
-_Item = TypeVar("_Item")
 
 
 @click.command("slice")
@@ -76,7 +70,7 @@ def slice_(
         return slice_bundle.admits(ctx, admits, references, key, as_json)
     base = open_base(ctx)
     if batch is not None:
-        return _batch(base.graph, batch)
+        return print_batch(base.graph, batch)
     turn, chosen = references[0], base.graph.policy(policy, assignments)
     if shown_as["bundle"] is not None:
         return slice_bundle.print_bundle(base, turn, chosen, shown_as["bundle"], key, as_json)
@@ -169,45 +163,3 @@ def _print_explanation(base: "Slicebase", explanation: "Explanation", as_json: b
                 f"  {row['priority']:.6f}  distance {row['distance']}  {short[str(row['turn'])]}  {reached:20}{why}"
                 f"  {one_line(base.graph.turn(str(row['turn'])).text)}"
             )
-
-
-def _batch(graph: "Graph", path: str) -> int:
-    failed = False
-    with read_input(path) as stream, _progress(_requests(stream)) as requests:
-        for number, line in requests:
-            try:
-                print_json_text(_export(graph, line, number).decode())
-            except SlicebaseError as error:
-                failed = True
-                fields = error.at(Where(path, number)).as_json()
-                print_json_text(json.dumps(fields, ensure_ascii=False))
-    return Exit.FINDINGS if failed else Exit.DONE
-
-
-def _progress(requests: Iterator[_Item]) -> AbstractContextManager[Iterable[_Item]]:
-    """Shows a progress bar on a terminal; prints nothing in a pipe."""
-    if not sys.stderr.isatty():
-        return nullcontext(requests)
-    return click.progressbar(requests, label="slices", file=sys.stderr)
-
-
-def _requests(stream: IO[bytes]) -> Iterator[tuple[int, bytes]]:
-    """Yields the lines of a stream with their numbers; blank lines are skipped."""
-    return ((number, line) for number, line in enumerate(stream, 1) if line.strip())
-
-
-def _export(graph: "Graph", line: bytes, number: int) -> bytes:
-    request = _request(line, number)
-    return graph.select(request["anchor_turn_id"], graph.requested_policy(request.get("policy"))).export
-
-
-def _request(line: bytes, number: int) -> dict[str, Any]:
-    request = read_json(line, what="the line", first_line=number, unique=True)
-    if not isinstance(request, dict) or not isinstance(request.get("anchor_turn_id"), str):
-        raise SlicebaseError(
-            "bad-request", "the line is not a request", hint='write {"anchor_turn_id": "<uuid>", "policy": "focused"}'
-        )
-    unknown = request.keys() - {"anchor_turn_id", "policy"}
-    if unknown:
-        raise SlicebaseError("bad-request", f"a request has no key {sorted(unknown)[0]!r}")
-    return request

@@ -122,6 +122,13 @@ class CompactSession:
             raise no_turn(turn_id)
         return self.by_id[place]
 
+    def has(self, turn_id: str) -> bool:
+        """Returns whether a turn is in the session."""
+        if self.kernel is not None:
+            return self.kernel.has(turn_id)
+        place = bisect_left(self.by_id, turn_id, key=self.id_of)
+        return place < len(self) and self.id_of(self.by_id[place]) == turn_id
+
     def parents_of(self, turn: int) -> "array[int]":
         """Returns the parents of a turn."""
         start = self.neighbours.parent_start

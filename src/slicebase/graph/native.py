@@ -129,7 +129,7 @@ class Kernel:
         if not (self.at.wide_turns and self.at.streams and self.at.members):
             raise MemoryError
         place: uint32_t = 0
-        phase: uint32_t
+        phase: cython.int
         link: uint32_t
         for turn in range(self.at.count):
             if self.at.child_start[turn + 1] - self.at.child_start[turn] <= self.at.wide:
@@ -188,6 +188,10 @@ class Kernel:
             else:
                 high = middle
         return NOTHING
+
+    def has(self, turn_id):
+        """Returns whether a turn is in the session."""
+        return self.number(turn_id) != NOTHING
 
     # Slices
 

@@ -328,7 +328,7 @@ class Expander:
         starts: cython.pointer(uint32_t) = self.at.streams + (PHASE_COUNT + 1) * cython.cast(cython.size_t, low)
         family.heap.count = 0
         family.turn, family.distance, family.decay = turn, distance, decay
-        phase: uint32_t
+        phase: cython.int
         for phase in range(PHASE_COUNT):
             family.next[phase], family.stop[phase], family.runs[phase] = starts[phase], starts[phase + 1], 0
             self.load_runs(family, phase)

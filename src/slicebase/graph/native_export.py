@@ -271,7 +271,8 @@ class SliceWriter:
                 if above:
                     key: uint64_t = cython.cast(uint64_t, above - 1) << 32 | below
                     append(cython.address(self.edges), key, self.at.types[link])
-        qsort(self.edges.items, self.edges.count, cython.sizeof(Pair), by_key)
+        if self.edges.count > 1:
+            qsort(self.edges.items, self.edges.count, cython.sizeof(Pair), by_key)
         return 0
 
     def put_edges(self):
@@ -279,7 +280,7 @@ class SliceWriter:
         export: cython.pointer(Buffer) = cython.address(self.export)
         first: cython.size_t = export.count
         number: cython.size_t
-        bit: uint32_t
+        bit: cython.int
         for number in range(self.edges.count):
             pair: cython.pointer(Pair) = self.edges.items + number
             above: cython.size_t = self.turns.items[pair.key >> 32].value

@@ -7,7 +7,7 @@ reads a large session completely, and a process that asks often reads at most tw
 
 import os
 from collections import Counter, OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from slicebase.core.ids import uuid_of
@@ -26,6 +26,9 @@ SMALL = 512  # turns: up to this size, a session is read completely
 _FAR = 100  # hops: with a larger radius, the number of turns is the only limit of a slice
 KEPT_TURNS = 2_000_000  # in all cached sessions together; a turn takes about a hundred bytes
 
+_OF_A_SLICE = 100  # turns that a slice of a session reads, roughly: those that it selects and their neighbours
+
+GraphOf = Callable[[str, SlicePolicyV1], CompactSession | StoredGraph]
 _Wanted = tuple[str, int | None]  # a session, and the time up to which its turns are read
 
 
@@ -81,15 +84,49 @@ class Sessions:
 
         return StoredGraph(self._connection, session, as_of, counted)
 
+    @contextmanager
+    def around_many(self, count: int) -> Iterator[GraphOf]:
+        """Gives a function that returns the graph of a turn's session, for so many slices.
+
+        Inside the block, every session is in one state.
+        """
+        with self._database.reading():
+            graphs: dict[str, CompactSession | StoredGraph] = {}
+            last: list[CompactSession] = []
+
+            def graph_of(turn_id: str, policy: SlicePolicyV1) -> CompactSession | StoredGraph:
+                if last and last[0].has(turn_id):
+                    return last[0]
+                session = self._home(turn_id)
+                found = graphs.get(session)
+                if found is None or (isinstance(found, StoredGraph) and self._may_select_all(session, policy)):
+                    found = graphs[session] = self._worth_reading(session, policy, count) or self._around(turn_id, None)
+                if isinstance(found, CompactSession):
+                    last[:] = [found]
+                return found
+
+            yield graph_of
+
     def slice_around(self, turn_id: str, policy: SlicePolicyV1, as_of: int | None = None) -> ContextSlice:
         """Returns the context slice around a turn, of what there was at a time."""
         with self._database.reading():
             wanted = self._home(turn_id), as_of
-            if policy.max_radius > _FAR and policy.max_nodes >= self._count(wanted[0]):  # it may select all turns
+            if self._may_select_all(wanted[0], policy):
                 graph: CompactSession | StoredGraph = self._current(wanted) or self._keep(wanted)
             else:
                 graph = self._around(turn_id, as_of)
             return context_slice(graph, turn_id, policy)
+
+    def _may_select_all(self, session: str, policy: SlicePolicyV1) -> bool:
+        return policy.max_radius > _FAR and policy.max_nodes >= self._count(session)
+
+    def _worth_reading(self, session: str, policy: SlicePolicyV1, count: int) -> CompactSession | None:
+        """Returns the complete session, if it is cached or reading it takes less time than so many slices."""
+        wanted = session, None
+        in_parts = self._read[wanted] + count * _OF_A_SLICE
+        if in_parts >= self._count(session) or self._may_select_all(session, policy):
+            return self._current(wanted) or self._keep(wanted)
+        return self._current(wanted)
 
     def whole(self, session: str) -> CompactSession:
         """Returns the complete graph of a session."""

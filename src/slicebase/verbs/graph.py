@@ -9,7 +9,7 @@ from slicebase.context.query import Query, read
 from slicebase.context.question import analyse
 from slicebase.context.ranking import Ranked, rank
 from slicebase.core.times import known_time
-from slicebase.errors import refuse_out_of_range
+from slicebase.errors import SlicebaseError, refuse_out_of_range
 from slicebase.graph.export import ContextSlice
 from slicebase.graph.policy import DEFAULT, PRESETS, SlicePolicyV1, policy_with
 from slicebase.graph.record import TurnRecord
@@ -125,6 +125,15 @@ class Graph:
         `policy` is a policy, its name, its hash or its file; without one, the default. Nothing is written.
         """
         return self._truth.sessions.slice_around(turn, self._chosen(policy))
+
+    def select_many(self, requests: Sequence[tuple[str, SlicePolicyV1 | None]]) -> "list[bytes | SlicebaseError]":
+        """Returns the SliceExport of each request, a turn and its policy, or the error in its place.
+
+        None is the default policy. They are selected on all cores where the kernel is compiled.
+        """
+        from slicebase.verbs.slices import slices_of  # imported here for a fast start
+
+        return slices_of(self._parts, [(turn, DEFAULT if policy is None else policy) for turn, policy in requests])
 
     def explain(self, turn: str, policy: SlicePolicyV1 | StrPath | None = None) -> Explanation:
         """Returns why each turn of a slice was selected, and why the best of the others were not."""

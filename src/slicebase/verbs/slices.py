@@ -1,0 +1,62 @@
+"""Many context slices at once, on all cores.
+
+The thread that asks reads the sessions. What is selected from a session in memory needs no database: where the kernel
+is compiled, threads do that side by side, because it does not hold the interpreter's lock.
+"""
+
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Final
+
+from slicebase.core.ids import is_uuid
+from slicebase.errors import SlicebaseError
+from slicebase.graph.compact import CompactSession
+from slicebase.graph.policy import SlicePolicyV1
+from slicebase.graph.selection import context_slice, exports
+from slicebase.verbs.parts import Parts
+
+AskedSlice = tuple[str, SlicePolicyV1]  # a turn and a policy
+SliceAnswer = bytes | SlicebaseError  # an export, or why there is none
+
+_FEW: Final = 32  # requests for which another thread is not started
+
+
+def slices_of(parts: Parts, requests: Sequence[AskedSlice]) -> list[SliceAnswer]:
+    """Returns the export of the slice for each request, or the error in its place."""
+    answers: list[SliceAnswer] = [b""] * len(requests)
+    with parts.truth.sessions.around_many(len(requests)) as graph_of:
+        groups: dict[CompactSession, list[tuple[int, AskedSlice]]] = {}
+        for place, (turn, policy) in enumerate(requests):
+            try:
+                name = turn if is_uuid(turn) and turn.islower() else parts.stored_names.id("turn", turn)
+                graph = graph_of(name, policy)
+                if isinstance(graph, CompactSession):
+                    groups.setdefault(graph, []).append((place, (name, policy)))
+                else:
+                    answers[place] = context_slice(graph, name, policy).export
+            except SlicebaseError as error:
+                answers[place] = error
+        for session, asked in groups.items():
+            found = _selected(session, [request for _, request in asked])
+            for (place, _), answer in zip(asked, found, strict=True):
+                answers[place] = answer
+    return answers
+
+
+def _selected(session: CompactSession, requests: list[AskedSlice]) -> list[SliceAnswer]:
+    """Returns the answers of one session. Each thread has a part of the requests."""
+    threads = min(os.cpu_count() or 1, len(requests) // _FEW) if session.kernel else 1
+    if threads <= 1:
+        return _in_order(session, requests)
+    size = -(-len(requests) // threads)
+    parts = [requests[first : first + size] for first in range(0, len(requests), size)]
+    with ThreadPoolExecutor(threads) as pool:
+        return [answer for part in pool.map(lambda part: _in_order(session, part), parts) for answer in part]
+
+
+def _in_order(session: CompactSession, requests: list[AskedSlice]) -> list[SliceAnswer]:
+    found: list[SliceAnswer] = []
+    while len(found) < len(requests):
+        found += exports(session, requests[len(found) :])
+    return found

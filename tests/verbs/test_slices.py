@@ -1,0 +1,84 @@
+"""Many slices at once: in the order of the requests, errors in their places, and each session read once."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from slicebase import Slicebase
+from slicebase.errors import SlicebaseError
+from slicebase.graph.compact import CompactSession
+from slicebase.graph.policy import DEFAULT, FOCUSED, SlicePolicyV1
+from slicebase.graph.selection import KERNEL
+from slicebase.graph.turn import Session
+from slicebase.truth.sessions import SMALL
+from slicebase.truth.stored_graph import StoredGraph
+from tests.conversations import SESSION, annotate, chain, name, turn
+
+LONG = SMALL + 100
+NOWHERE = "00000000-0000-4000-8000-000000000000"
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Slicebase]:
+    with Slicebase.init(tmp_path) as made:
+        made.truth.turns.add(SESSION, chain(LONG), annotate)
+        others = [turn(f"o{n}", *([f"o{n // 2}"] if n else []), session="other") for n in range(40)]
+        made.truth.turns.add(Session("other", "test"), others, annotate)
+        yield made
+
+
+@pytest.mark.parametrize("kernel", ["plain", "auto"])
+def test_many_slices_are_those_of_one_after_the_other(
+    memory: Slicebase, monkeypatch: pytest.MonkeyPatch, kernel: str
+) -> None:
+    """Requests of two sessions take turns, some fail, and there are enough for several threads."""
+    monkeypatch.setenv(KERNEL, kernel)
+    monkeypatch.setattr("os.cpu_count", lambda: 3)
+    turns = [name(n) if n % 3 else name(f"o{n % 40}") for n in range(0, LONG, 2)]
+    turns[7], turns[20], turns[21] = NOWHERE, "no turn", f"turn:{turns[1][:20]}"
+    requests = [(each, (DEFAULT, FOCUSED, None)[place % 3]) for place, each in enumerate(turns)]
+    answers = memory.graph.select_many(requests)
+    assert len(answers) == len(requests)
+    for (each, policy), answer in zip(requests, answers, strict=True):
+        if isinstance(answer, SlicebaseError):
+            assert (each, answer.code) in ((NOWHERE, "no-turn"), ("no turn", "bad-reference"))
+        else:
+            assert answer == memory.graph.select(each, policy).export
+    assert sum(isinstance(answer, SlicebaseError) for answer in answers) == 2
+
+
+@pytest.mark.parametrize(("count", "kind"), [(2, StoredGraph), (200, CompactSession)])
+def test_a_session_is_read_completely_where_many_slices_of_it_are_asked_for(
+    memory: Slicebase, count: int, kind: type
+) -> None:
+    memory.graph.select_many([(name(n), DEFAULT) for n in range(count)])
+    with memory.truth.sessions.around(name(0)) as graph:
+        assert isinstance(graph, kind)
+
+
+def test_a_policy_that_may_select_all_reads_the_session_at_once(memory: Slicebase) -> None:
+    everything = SlicePolicyV1(max_nodes=LONG, max_radius=LONG)
+    (answer,) = memory.graph.select_many([(name(3), everything)])
+    assert answer == memory.graph.select(name(3), everything).export
+    with memory.truth.sessions.around(name(0)) as graph:
+        assert isinstance(graph, CompactSession)
+
+
+def test_no_requests_have_no_answers(memory: Slicebase) -> None:
+    assert memory.graph.select_many([]) == []
+
+
+@pytest.mark.parametrize(("value", "code"), [("fast", "bad-kernel"), ("NATIVE ", None), ("", None), ("plain", None)])
+def test_the_environment_chooses_a_version_that_there_is(
+    memory: Slicebase, monkeypatch: pytest.MonkeyPatch, value: str, code: str | None
+) -> None:
+    monkeypatch.setenv(KERNEL, value)
+    (answer,) = memory.graph.select_many([(name("o1"), DEFAULT)])
+    complaints = [each for each in memory.doctor()[0] if each.check == "kernel"]
+    if isinstance(answer, SlicebaseError):
+        assert answer.code == code or (code is None and answer.code == "no-kernel")
+        assert complaints
+    else:
+        assert code is None
+        assert not complaints
