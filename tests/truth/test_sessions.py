@@ -1,5 +1,6 @@
 """Sessions as graphs: a slice is the same from the complete session and from a window, and always up to date."""
 
+import struct
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from slicebase.graph.best_first import context_slice
 from slicebase.graph.compact import CompactSession
 from slicebase.graph.on_demand import Near
 from slicebase.graph.policy import BROAD, DEFAULT, FOCUSED, SlicePolicyV1
+from slicebase.graph.selection import context_slice as selected_slice
 from slicebase.graph.selection import select
 from slicebase.graph.turn import Edge, Turn
 from slicebase.truth.sessions import SMALL, Sessions
@@ -99,6 +101,33 @@ def test_a_row_that_no_record_gives_is_damage_and_not_an_error_of_the_program(
     truth.turns.add(SESSION, chain(length), annotate)
     truth.database.connection.execute(f"UPDATE nodes SET {damage} WHERE seq = 3")
     assert code_of(truth.sessions.slice_around, name(2), DEFAULT) == "database-damaged"
+
+    def around() -> None:
+        with truth.sessions.around(name(2)) as graph:
+            selected_slice(graph, name(2), DEFAULT)
+
+    assert code_of(around) == "database-damaged"
+
+
+def test_a_phase_that_there_is_not_is_damage(truth: Truth) -> None:
+    truth.turns.add(SESSION, chain(LONG), annotate)
+    truth.database.connection.execute("UPDATE families SET phase = 99")
+
+    def around() -> None:
+        with truth.sessions.around(name(3)) as graph:
+            select(graph, name(3), DEFAULT)
+
+    assert code_of(around) == "database-damaged"
+
+
+@pytest.mark.parametrize("error", [IndexError, struct.error])
+@pytest.mark.parametrize("length", [20, LONG], ids=["small", "large"])
+def test_an_error_of_the_caller_is_not_damage_of_the_database(
+    truth: Truth, length: int, error: type[Exception]
+) -> None:
+    truth.turns.add(SESSION, chain(length), annotate)
+    with pytest.raises(error), truth.sessions.around(name(3)):
+        raise error("of the caller")
 
 
 @pytest.mark.parametrize("limit", [0, 5, 59, 60, 1_000_000])

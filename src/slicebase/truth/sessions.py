@@ -5,7 +5,6 @@ as many turns as it has, the complete session is read and cached in its compact 
 reads a large session completely, and a process that asks often reads at most twice as much as necessary.
 """
 
-import struct
 from collections import Counter, OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,7 +17,7 @@ from slicebase.graph.policy import SlicePolicyV1
 from slicebase.graph.selection import context_slice
 from slicebase.truth.database import Database
 from slicebase.truth.nodes import NODE_COLUMNS, TurnNode
-from slicebase.truth.stored_graph import StoredGraph, compact_row, damaged
+from slicebase.truth.stored_graph import StoredGraph, compact_row, readable
 from slicebase.truth.turns import Turns
 
 SMALL = 512  # turns: up to this size, a session is read completely
@@ -39,15 +38,6 @@ class _Kept:
         self.seen = seen
 
 
-@contextmanager
-def _readable() -> Iterator[None]:
-    """Raises `database-damaged` where a row of the derived tables holds what no record gives."""
-    try:
-        yield
-    except (struct.error, IndexError) as error:  # checking each value would take longer than to read it
-        raise damaged(f"a row that slices are read from is damaged: {error}") from None
-
-
 class Sessions:
     """The graphs of stored sessions, always up to date with the database."""
 
@@ -66,8 +56,10 @@ class Sessions:
 
         Inside the block it is one state of the session, even if another process writes meanwhile.
         """
-        with self._database.reading(), _readable():
-            yield self._around(turn_id, as_of)
+        with self._database.reading():
+            with readable():
+                graph = self._around(turn_id, as_of)
+            yield graph
 
     def _around(self, turn_id: str, as_of: int | None) -> CompactSession | StoredGraph:
         session = self._home(turn_id)
@@ -86,7 +78,7 @@ class Sessions:
 
     def slice_around(self, turn_id: str, policy: SlicePolicyV1, as_of: int | None = None) -> ContextSlice:
         """Returns the context slice around a turn, of what there was at a time."""
-        with self._database.reading(), _readable():
+        with self._database.reading(), readable():
             wanted = self._home(turn_id), as_of
             if policy.max_radius > _FAR and policy.max_nodes >= self._count(wanted[0]):  # it may select all turns
                 graph: CompactSession | StoredGraph = self._current(wanted) or self._keep(wanted)

@@ -3,7 +3,9 @@
 Each turn is read once. A graph is for one slice or a few: it does not see what is written meanwhile.
 """
 
-from collections.abc import Callable, Iterator
+import struct
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from heapq import merge
 from itertools import islice
@@ -15,7 +17,7 @@ import apsw
 from slicebase.core.ids import uuid_bytes, uuid_of
 from slicebase.core.times import LAST_UNDATED, is_up_to, whole_seconds
 from slicebase.errors import SlicebaseError
-from slicebase.graph.compact import TURN_KINDS, CompactRow
+from slicebase.graph.compact import TURN_KINDS, TYPES_BY_BITS, CompactRow
 from slicebase.graph.export import ExportedTurn, head_json, turn_json
 from slicebase.graph.on_demand import WIDE_FAMILY, Near, Priority, RankedTurn
 from slicebase.graph.select import no_turn
@@ -30,6 +32,15 @@ _SOME: Final = f"SELECT {NODE_COLUMNS} FROM nodes WHERE session = ? AND seq BETW
 _AHEAD: Final = 16  # turns that are read together where turns beside each other are asked for
 _BITS: Final = Struct("<I")
 _BINARY32: Final = Struct("<f")
+
+
+@contextmanager
+def readable() -> Iterator[None]:
+    """Raises `database-damaged` where a row of the derived tables holds what no record gives."""
+    try:
+        yield
+    except (struct.error, IndexError) as error:  # checking each value would take longer than to read it
+        raise damaged(f"a row that slices are read from is damaged: {error}") from None
 
 
 class StoredGraph:
@@ -69,7 +80,10 @@ class StoredGraph:
 
     def edges_to(self, number: int) -> list[tuple[int, int]]:
         if number not in self._above:
-            above = list(self._read(number).above)
+            with readable():
+                above = list(self._read(number).above)
+            if any(bits >= len(TYPES_BY_BITS) for _, bits in above):
+                raise damaged(f"the turn number {number} of session {self.session_id!r} has an edge of no type")
             if self._as_of is not None:
                 above = [each for each in above if is_up_to(self._read(each[0]).time, self._as_of)]
             self._above[number] = above
@@ -77,7 +91,7 @@ class StoredGraph:
 
     def children_of(self, number: int, most: int) -> list[Near]:
         if (number, most) not in self._families:
-            self._families[number, most] = list(map(Near._make, self._rows(self._children, number, most + 1)))
+            self._families[number, most] = _near(self._rows(self._children, number, most + 1))
         return self._families[number, most]
 
     def best_children(self, number: int, limit: int) -> list[Near]:
@@ -92,7 +106,8 @@ class StoredGraph:
         return merge(*(self._ranked(number, phase, priority) for phase in range(len(PHASES))))
 
     def turn_json(self, number: int) -> str:
-        turn_id, role, phase, *numbers, _ = compact_row(self._read(number))
+        with readable():
+            turn_id, role, phase, *numbers, _ = compact_row(self._read(number))
         values: list[Any] = numbers
         return turn_json(turn_id, head_json(self.session_id, role, phase), *values)
 
@@ -102,7 +117,9 @@ class StoredGraph:
     # The protocol of `slicebase.graph.select`
 
     def get_turn(self, turn_id: str) -> ExportedTurn:
-        found, *fields, _ = compact_row(self._read(self.number_of(turn_id)))
+        number = self.number_of(turn_id)
+        with readable():
+            found, *fields, _ = compact_row(self._read(number))
         values: list[Any] = fields
         return ExportedTurn(found, self.session_id, *values)
 
@@ -191,6 +208,13 @@ class StoredGraph:
             if len(rows) < size:
                 return
             turn, size = rows[-1][0], min(size * 2, _LAST_PAGE)
+
+
+def _near(rows: Iterable[Any]) -> list[Near]:
+    near = list(map(Near._make, rows))
+    if any(not 0 <= each.phase < len(PHASES) for each in near):
+        raise damaged("a row of the children of a turn has a phase that there is not")
+    return near
 
 
 def _least(salience: float, priority: Callable[[float], float]) -> float:
