@@ -12,6 +12,7 @@ import apsw
 
 from slicebase.agents.clients import CLIENTS
 from slicebase.agents.hook_failures import HookFailure, HookFailures
+from slicebase.agents.hooks import ClientHooks
 from slicebase.core.times import to_text
 from slicebase.errors import SlicebaseError
 from slicebase.files.body.entries import Stamp
@@ -39,6 +40,7 @@ from slicebase.library.repairs import (
     repeating_files,
     unfinished_overflows,
 )
+from slicebase.truth.database import can_only_be_read
 from slicebase.truth.truth import Truth, open_truth
 from slicebase.verbs.install import install
 from slicebase.verbs.lost_prepared import outdated_losses
@@ -356,7 +358,12 @@ def _transcripts(examined: Examined) -> Iterator[Complaint]:
 
 
 def _hooks(examined: Examined) -> Iterator[Complaint]:
-    """Reports hooks whose last call failed within a week: the client goes on, and nobody sees it."""
+    """Reports hooks that store nothing, or whose last call failed within a week: the client goes on, nobody sees it."""
+    if can_only_be_read(examined.workspace.database):
+        for status in ClientHooks(examined.workspace).statuses():
+            if status.installed:
+                message = "the workspace can only be read: its hooks show files, and store no transcript"
+                yield Complaint("hooks", status.client, message, f"allow writing to {LOCAL}")
     failures = HookFailures(examined.workspace)
     found: dict[tuple[str, str], list[HookFailure]] = {}
     for each in failures.recent(Surroundings(examined.workspace).now()):
