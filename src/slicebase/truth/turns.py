@@ -48,14 +48,19 @@ class Turns:
     def _connection(self) -> apsw.Connection:
         return self._database.connection
 
-    def add(self, session: Session, turns: Iterable[Turn], annotate: "Annotate | None" = None) -> "AddedTurns":
-        """Stores the turns of one session that are new, in one transaction with their annotations."""
+    def add(
+        self, session: Session, turns: Iterable[Turn], annotate: "Annotate | None" = None, *, known: int = 0
+    ) -> "AddedTurns":
+        """Stores the turns of one session that are new, in one transaction with their annotations.
+
+        `known` says how many turns beside these the caller knows to be stored.
+        """
         from slicebase.truth.nodes import keep_nodes  # imported here for a fast start: most commands only read
         from slicebase.truth.turn_writer import TurnWriter, append_annotations, place_turn
 
         with self._database.writing():
             writer = TurnWriter(self, self._database, session)
-            added = writer.add(list(turns))
+            added = writer.add(list(turns), known)
             records = list(annotate(added)) if annotate and added.turns else []
             keep_nodes(self._connection, session.id, added.turns, writer.numbers, records)
             for record in records:
