@@ -65,9 +65,14 @@ def _unread(value: SourceRecord) -> SourceRecord:
     return {key: inner for key, inner in value.items() if key not in _READ}
 
 
-_CLOCK: Final = frozenset({"lastUpdated"})
 _RESULT: Final = "_response"  # the end of the id of a message that Gemini CLI makes of a call's result
 _READ: Final = frozenset({"messages", "history", "sessionId", "summary", "directories"})
+
+
+def _is_time(changes: SourceRecord) -> bool:
+    """Returns whether a change says only when the last message was written. One follows every message."""
+    time = changes.get("lastUpdated")
+    return len(changes) == 1 and isinstance(time, str) and time.isascii() and len(time.split()) == 1
 
 
 def start(options: Options) -> Read:
@@ -123,9 +128,11 @@ class _Recording:
             self._count("$rewindTo", {}, line)
             self._rewind(value["$rewindTo"])
         elif isinstance(changes := value.get(CHANGES), dict):
-            self._count(CHANGES, changes, line)
-            if changes.keys() <= _CLOCK:  # after every message
+            if _is_time(changes):
+                self.builder.record(line.size)
+                self.builder.other(CHANGES)
                 return
+            self._count(CHANGES, changes, line)
             self._restate(as_objects(changes.get("messages")))
             yield from self._document(changes, line, is_restated=True)
         elif _is_content(value) or ("type" in value and value.keys() & {"content", "parts", "message", "toolCalls"}):

@@ -24,6 +24,8 @@ CHANGES: Final = "$set"
 LISTS: Final = ("messages", "history")
 _PLACED_BY: Final = ("id", "type", "model")  # the fields of a message that the reader of a session looks at
 _MARKS: Final = tuple(f'"{name}"'.encode() for name in LISTS)
+_COMMAND: Final = b'{"$'  # how a line begins that is not a message
+_SHORT: Final = 256  # bytes of such a line that are decoded as fast as they are known by a digest
 _DEEPEST: Final = MAX_DEPTH - 4  # of a message or a field: in the list of a record it is deeper
 _decode = msgspec.json.Decoder().decode
 _fields = msgspec.json.Decoder(dict[str, msgspec.Raw])
@@ -39,6 +41,8 @@ def reader(seen: SeenMessages) -> ReadPieces:
     """Returns a function that decodes a record as `pieces` does, except messages that were seen before."""
 
     def read(data: bytes, is_record: IsRecord, joint: re.Pattern[str]) -> list[DecodedValue]:
+        if data.startswith(_COMMAND) and len(data) < _SHORT:  # no message
+            return pieces(data, is_record, joint)
         key = key_of(data)
         known = seen.find(key)
         if known is not None:
