@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -245,7 +246,7 @@ def everything(truth: Truth) -> tuple[Any, ...]:
 
 @pytest.mark.parametrize("name", FORMS)
 @given(states=histories(), more=st.data())
-@settings(max_examples=12)
+@settings(max_examples=25)
 def test_any_steps_give_what_reading_everything_again_gives(
     name: str, states: list[list[Said]], more: st.DataObject
 ) -> None:
@@ -336,6 +337,25 @@ def test_what_a_killed_hook_or_a_slower_one_left_gives_the_same(name: str) -> No
         with_kept, without = session.follow()
         assert counted(with_kept) == counted(without)
         assert everything(session.truths[0]) == everything(session.truths[1])
+
+
+@pytest.mark.parametrize("name", ["chat.jsonl", "opencode.db"])
+def test_two_hooks_at_once_give_the_same(name: str) -> None:
+    with followed(name) as session:
+        for count in (4, 9, 14):
+            grown(session, name, count, before=max(0, count - 5))
+
+            def hook(_: int) -> None:
+                truth = Truth(session.truths[0].database.path)
+                try:
+                    follow(truth, session.caches[0], session.path, redaction(), session=session.session)
+                finally:
+                    truth.close()
+
+            with ThreadPoolExecutor(2) as pool:
+                list(pool.map(hook, range(2)))
+            session.follow()
+            assert everything(session.truths[0]) == everything(session.truths[1])
 
 
 @pytest.mark.parametrize("name", ["chat.json", "chat.jsonl"])

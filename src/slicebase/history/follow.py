@@ -1,4 +1,4 @@
-"""Follows a transcript that grows: of Claude Code's and Codex's the new part is read, others again if they changed.
+"""Follows a transcript that grows: of Claude Code's and Codex's the new part is read, of others what has changed.
 
 The importer's state at the end of the last line is kept in the disposable cache, with the file's identity and a digest
 of the bytes before that position. If any of it does not match, everything is read: that is slower, and changes nothing.
