@@ -45,9 +45,12 @@ def said(number: int, **more: Any) -> Said:
     return {"n": number, "role": "assistant" if number % 2 else "user", "text": f"because of {number}", **more}
 
 
+_ODD = ["surrogate", "untimed", "empty", "old", "numbered", "unfinished"]
+_TEXTS: dict[str, dict[str, Any]] = {"surrogate": {"text": "\ud800"}, "empty": {"text": ""}}
+
+
 def _steps(number: int, at: int, now: list[Said], odd: str) -> dict[str, list[Said]]:
     """Returns what becomes of a session in a step of each kind. `at` is the place of a message."""
-    texts = {"surrogate": {"text": "\ud800"}, "empty": {"text": ""}}
     summary = said(10 * number, text=f"summary {number}", summary=True)
     return {
         "grow": [*now[:at], {**now[at], "call": f"c{number % 3}"}, *now[at + 1 :]],
@@ -57,13 +60,11 @@ def _steps(number: int, at: int, now: list[Said], odd: str) -> dict[str, list[Sa
         "compact": [summary, said(10 * number + 1, text="Got it."), *now[len(now) // 2 :]],
         "cut": now[:at],
         "repeat": [*now, now[at]],
+        "rename": [{**now[0], "session": "other"}, *now[1:]],
         "other": [said(10 * number + each, session="other") for each in range(2)],
-        "odd": [*now, said(10 * number + 1, **texts.get(odd, {odd: True}))],
+        "odd": [*now, said(10 * number + 1, **_TEXTS.get(odd, {odd: True}))],
         "same": now,
     }
-
-
-_ODD = ["surrogate", "untimed", "empty", "old", "numbered", "unfinished"]
 
 
 def _step(draw: st.DrawFn, number: int, now: list[Said]) -> list[Said]:
@@ -250,16 +251,38 @@ def everything(truth: Truth) -> tuple[Any, ...]:
 def test_any_steps_give_what_reading_everything_again_gives(
     name: str, states: list[list[Said]], more: st.DataObject
 ) -> None:
-    with followed(name) as session, pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch:
         patch.setattr(gemini, "BATCH_TURNS", more.draw(st.sampled_from([1, 3, 500])))  # messages that still may change
+        agree(name, states, lambda: more.draw(st.booleans()))
+
+
+def agree(name: str, states: list[list[Said]], is_growing: Callable[[], bool]) -> None:
+    """Follows a session through its states in both ways, and compares them after each."""
+    with followed(name) as session:
         before: list[Said] = []
         for state in states:
             FORMS[name](session.path, before, state)
             before = state
-            with_kept, without = session.follow(is_growing=more.draw(st.booleans()))
+            with_kept, without = session.follow(is_growing=is_growing())
             assert counted(with_kept) == counted(without)
             assert everything(session.truths[0]) == everything(session.truths[1])
             assert with_kept.report.adds_up
+
+
+@pytest.mark.parametrize("name", FORMS)
+@pytest.mark.parametrize("odd", _ODD)
+def test_a_message_with_something_to_report_is_reported_each_time(name: str, odd: str) -> None:
+    plain = [said(each) for each in range(3)]
+    states = [[*plain, said(5, **{**_TEXTS.get(odd, {odd: True}), **more})] for more in ({}, {"untimed": True})]
+    for begun in states:
+        later = [*begun, said(12, untimed=True), said(13), said(14)]
+        agree(name, [begun, later[:5], later[:6], later], lambda: False)
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_the_same_messages_in_another_session_are_those_of_the_other_session(name: str) -> None:
+    state = [said(each) for each in range(6)]
+    agree(name, [state, [{**state[0], "session": "other"}, *state[1:]], [*state, said(6)]], lambda: False)
 
 
 # What is kept

@@ -310,12 +310,9 @@ class Thread:
         return own
 
 
-_LEAST_TIME: Final = 10**11  # milliseconds: a smaller number is read as seconds
-
-
 def _seen(turn: Turn, draft: TurnDraft) -> SeenTurn | None:
     """Returns what is kept of a message's turn; None if that is not enough to place it again."""
-    if turn.time < _LEAST_TIME or draft.references or draft.given is not None:
+    if draft.references or draft.given is not None:
         return None
     if isinstance(draft.source_id, bool) or not isinstance(draft.source_id, str | int | None):
         return None
