@@ -10,28 +10,58 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter, process_time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from slicebase.agents.clients import CLIENTS, HookEvent
 from slicebase.base import Slicebase
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from slicebase.history.follow import follow
 
 SIZE = 10_000_000
 SESSION = "11111111-1111-4111-8111-111111111111"
 GROWTH = 20  # records between two calls
 TIMES = 5
+NOW = 1_749_564_000_000  # milliseconds
 WORDS = ("queue", "writer", "retries", "because", "lock", "index", "held", "another", "process")
+
+
+def said(number: int) -> str:
+    return " ".join(WORDS[(number * 7 + place) % len(WORDS)] + str(place % 50) for place in range(160))
+
+
+def chat_message(number: int) -> "dict[str, Any]":
+    """Returns a message of Gemini CLI: a prompt, or an answer with a call and its result."""
+    message: dict[str, Any] = {
+        "id": f"{number:08}-0000-4000-8000-000000000000",
+        "timestamp": f"2026-01-01T{number // 3600 % 24:02}:{number // 60 % 60:02}:{number % 60:02}Z",
+        "type": "gemini" if number % 2 else "user",
+        "content": [{"text": f"{number}: {said(number)}"}],
+    }
+    if number % 2:
+        response = {"id": f"c{number}", "name": "shell", "response": {"output": said(number)}}
+        result = [{"functionResponse": response}]
+        message["toolCalls"] = [{"id": f"c{number}", "name": "shell", "args": {"n": number}, "result": result}]
+    return message
+
+
+def chat_records(first: int) -> "list[bytes]":
+    """Returns the lines of such messages: an answer is written again when its call has a result."""
+    values: list[dict[str, Any]] = [] if first else gemini_lines()[:1]
+    for number in range(first, first + GROWTH):
+        message = chat_message(number)
+        if "toolCalls" in message:
+            values.append({name: value for name, value in message.items() if name != "toolCalls"})
+        values += [message, {"$set": {"lastUpdated": message["timestamp"]}}]
+    return [json.dumps(value).encode() + b"\n" for value in values]
 
 
 def records(first: int) -> "list[bytes]":
     """Returns records of prompts, tool calls and results, starting with the record of this number."""
     lines = []
     for number in range(first, first + GROWTH):
-        text = " ".join(WORDS[(number * 7 + place) % len(WORDS)] + str(place % 50) for place in range(160))
+        text = said(number)
         content: object = f"prompt {number}: {text}"
         if number % GROWTH:
             block = {"type": "tool_use", "id": f"c{number}", "name": "Bash", "input": {"command": f"pytest {number}"}}
@@ -54,7 +84,7 @@ def rollout_records(first: int) -> "list[bytes]":
     """Returns the same in the form of Codex, with the events that show a prompt."""
     lines = [] if first else [json.dumps(codex_lines()[0]).encode() + b"\n"]
     for number in range(first, first + GROWTH):
-        text = " ".join(WORDS[(number * 7 + place) % len(WORDS)] + str(place % 50) for place in range(160))
+        text = said(number)
         payload: dict[str, Any] = {"type": "function_call_output", "call_id": f"c{number - 1}", "output": text}
         if number % GROWTH == 0:
             content = [{"type": "input_text", "text": f"prompt {number}: {text}"}]
@@ -117,20 +147,27 @@ def gemini_lines() -> "list[dict[str, Any]]":
     return [{"sessionId": SESSION, "projectHash": "p", **times, "kind": "main"}, *said]
 
 
-def opencode_database(path: Path) -> None:
+def insert_message(database: sqlite3.Connection, number: int, text: str) -> None:
+    role = "assistant" if number % 2 else "user"
+    message = {"role": role, "time": {"created": NOW + number, "completed": NOW + number}, "modelID": "m"}
+    row = (f"m{number:08}", SESSION, number, json.dumps(message))
+    database.execute("INSERT INTO message VALUES (?, ?, ?, 1, ?)", row)
+    part = (f"p{number:08}", f"m{number:08}", SESSION, json.dumps({"type": "text", "text": text}))
+    database.execute("INSERT INTO part VALUES (?, ?, ?, 1, ?)", part)
+
+
+def opencode_database(path: Path, count: int = 20) -> None:
     with sqlite3.connect(path) as database:
         database.executescript(
             "CREATE TABLE session (id, title, directory, version, parent_id, time_created, time_updated);"
             "CREATE TABLE message (id, session_id, time_created, time_updated, data);"
             "CREATE TABLE part (id, message_id, session_id, time_updated, data);"
+            "CREATE INDEX messages ON message (session_id); CREATE INDEX parts ON part (message_id);"
+            "CREATE INDEX session_parts ON part (session_id);"
         )
         database.execute("INSERT INTO session VALUES (?, 't', '/repo', '1', NULL, 1, 1)", (SESSION,))
-        for number, role in enumerate(("user", "assistant") * 10):
-            times = {"created": number, "completed": number}
-            message = json.dumps({"role": role, "time": times, "modelID": "m"})
-            part = json.dumps({"type": "text", "text": f"{number}: {' '.join(WORDS)}"})
-            database.execute("INSERT INTO message VALUES (?, ?, ?, 1, ?)", (f"m{number:02}", SESSION, number, message))
-            database.execute("INSERT INTO part VALUES (?, ?, ?, 1, ?)", (f"p{number}", f"m{number:02}", SESSION, part))
+        for number in range(count):
+            insert_message(database, number, f"{number}: {' '.join(WORDS)}")
     database.close()
 
 
@@ -163,31 +200,72 @@ def run_clients() -> None:
 
 def run() -> None:
     run_clients()
-    run_long("claude-code", records)
-    run_long("codex", rollout_records)
+    run_long("claude-code", "a transcript.jsonl", appended(records))
+    run_long("codex", "a transcript.jsonl", appended(rollout_records))
+    run_long("gemini", "session-1.jsonl", appended(chat_records))
+    run_long("gemini", "session-1.json", rewritten)
+    run_long("opencode", "opencode.db", inserted)
 
 
-def run_long(client: str, lines_from: "Callable[[int], list[bytes]]") -> None:
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        transcript = folder / "a transcript.jsonl"
-        count, size = 0, 0
-        with transcript.open("wb") as stream:
-            while size < SIZE:
-                size += sum(map(stream.write, lines_from(count)))
-                count += GROWTH
-        print(f"hooks on a transcript of {client} of {size / 1e6:.1f} MB, {count} records")
+# Long transcripts that grow: each function adds so many records, from the one with a number on
+
+
+Grow = Callable[[Path, int, int], None]
+
+
+def appended(lines_from: "Callable[[int], list[bytes]]") -> Grow:
+    def grow(path: Path, first: int, count: int) -> None:
+        with path.open("ab") as stream:
+            for number in range(first, first + count, GROWTH):
+                stream.writelines(lines_from(number))
+
+    return grow
+
+
+def rewritten(path: Path, first: int, count: int) -> None:
+    """Writes a chat of Gemini CLI again, as versions that keep it in one document do."""
+    before = json.loads(path.read_bytes())["messages"] if first else []
+    messages = [*before, *(chat_message(number) for number in range(first, first + count))]
+    path.write_text(json.dumps({**gemini_lines()[0], "messages": messages}, indent=2))
+
+
+def inserted(path: Path, first: int, count: int) -> None:
+    if not first:
+        opencode_database(path, count=0)
+    with sqlite3.connect(path) as database:
+        for number in range(first, first + count):
+            insert_message(database, number, f"{number}: {said(number)}")
+    database.close()
+
+
+def run_long(client: str, name: str, grow: Grow) -> None:
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        transcript = folder / name
+        grow(transcript, 0, 10 * GROWTH)
+        count = int(SIZE / transcript.stat().st_size * 10) * GROWTH
+        grow(transcript, 10 * GROWTH, count - 10 * GROWTH)
+        print(f"hooks on {name} of {client}, {transcript.stat().st_size / 1e6:.1f} MB, {count} records")
         with Slicebase.init(folder) as base:
             start = process_time()
-            base.follow(transcript)
+            session = SESSION if client == "opencode" else None
+            follow(base.truth, base.workspace.cache, transcript, base.surroundings.redaction, session=session)
             print(f"  read for the first time: {process_time() - start:.1f} s of the processor")
-        for event in ("SessionEnd", "UserPromptSubmit", "SessionStart", "PreCompact"):
+        for event, neutral in sorted(CLIENTS[client].events.items(), key=lambda each: _ORDER.index(each[1])):
             times = []
             for _ in range(TIMES):
-                with transcript.open("ab") as stream:
-                    stream.writelines(lines_from(count))
+                grow(transcript, count, GROWTH)
                 count += GROWTH
                 times.append(call(event, folder, transcript, client))
-                if event == "PreCompact":
+                if neutral == HookEvent.BEFORE_COMPACTION:
                     break  # else its background work would be measured with the next call
             show(f"{event}, {GROWTH} new records", times)
+
+
+_ORDER = [
+    HookEvent.END,
+    HookEvent.PROMPT,
+    HookEvent.START,
+    HookEvent.AFTER_COMPACTION,
+    HookEvent.BEFORE_COMPACTION,
+]

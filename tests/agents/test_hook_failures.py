@@ -2,6 +2,7 @@
 
 import os
 import stat
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,13 @@ def test_a_damaged_file_has_no_failures_and_is_replaced(workspace: Workspace, co
     assert not failures.recent(NOW)
     failures.add(failure())
     assert failures.recent(NOW) == [failure()]
+
+
+def test_failures_at_the_same_moment_are_all_kept(workspace: Workspace) -> None:
+    """Eight hooks fail at once, each with a failure of its own."""
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda number: HookFailures(workspace).add(failure(number)), range(16)))
+    assert sorted(each.time - NOW for each in HookFailures(workspace).recent(NOW)) == list(range(16))
 
 
 def test_where_nothing_can_be_written_nothing_is_kept(workspace: Workspace) -> None:

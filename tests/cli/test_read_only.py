@@ -155,3 +155,11 @@ def test_a_clone_without_a_database_refuses_to_write(clone: Call) -> None:
         done = clone(*command, "--json")
         assert done.returncode == 3
         assert json.loads(done.stderr)["code"] == "cannot-write"
+
+
+def test_the_doctor_says_that_hooks_store_nothing(tt: Tt, tmp_path: Path) -> None:
+    assert tt("hook", "install", "codex").exit == 0
+    assert not [each for each in json.loads(tt("doctor", "--json").out)["complaints"] if each["check"] == "hooks"]
+    with frozen(tmp_path) as call:
+        done = call("doctor", "--json")
+    assert [each["place"] for each in json.loads(done.stdout)["complaints"] if each["check"] == "hooks"] == ["codex"]

@@ -1,21 +1,24 @@
 """The last failures of hooks, which stop nobody: `tt doctor` tells of them.
 
 They are kept in a small file of the workspace until the same hook succeeds, or for a week. Two hooks that fail at the
-same moment may keep one failure of the two.
+same moment keep both failures: each reads and writes the file under a lock.
 """
 
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Final
 
 import msgspec
 
 from slicebase.errors import SlicebaseError
-from slicebase.workspace.atomic import own_temporary, read_bytes, remove, write_bytes
+from slicebase.workspace.atomic import locked, own_temporary, read_bytes, remove, write_bytes
 from slicebase.workspace.workspace import Workspace, create_local_folder
 
 NARRATIVE: Final = "narrative"  # the work in the background, beside the events of clients
 WHAT_WAS_LOST: Final = "what was lost"  # likewise
 _FILE: Final = "hook-failures.json"
+_LOCK: Final = "hook-failures.lock"
+_PATIENCE: Final = 1.0  # seconds that a hook waits for another one
 _KEPT: Final = 20
 _LONGEST: Final = 300  # characters of a message
 _LARGEST: Final = 64 << 10  # bytes of the file
@@ -55,23 +58,23 @@ class HookFailures:
             event=failure.event[:_LONGEST],
             message=failure.message[:_LONGEST],
         )
-        self._write([*self.recent(failure.time), short][-_KEPT:])
+        self._change(failure.time, lambda found: [*found, short][-_KEPT:])
 
     def succeeded(self, client: str, event: str, now: int) -> None:
         """Forgets the failures of a hook that has succeeded."""
         if not self.path.exists():
             return
-        found = self.recent(now)
-        left = [each for each in found if (each.client, each.event) != (client, event)]
-        if left != found or not left:
-            self._write(left)
+        self._change(now, lambda found: [each for each in found if (each.client, each.event) != (client, event)])
 
-    def _write(self, failures: list[HookFailure]) -> None:
+    def _change(self, now: int, changed: Callable[[list[HookFailure]], list[HookFailure]]) -> None:
         root = self._workspace.root
         with suppress(OSError, SlicebaseError):
-            if not failures:
-                remove(self.path, within=root)
-                return
             create_local_folder(root)
-            data = msgspec.json.encode(failures)
-            write_bytes(self.path, [data], within=root, private=True, temporary=own_temporary())
+            with locked(self._workspace.local(_LOCK), _PATIENCE):
+                found = self.recent(now)
+                failures = changed(found)
+                if not failures:
+                    remove(self.path, within=root)
+                elif failures != found:
+                    data = msgspec.json.encode(failures)
+                    write_bytes(self.path, [data], within=root, private=True, temporary=own_temporary())

@@ -126,7 +126,7 @@ def store_batches(
     """Stores batches that were read from an input. `waiting`, the edges whose child has not arrived, is updated."""
     for batch in (with_own_ids(truth, each) for each in batches):
         session = _unless_shorter(truth, batch.session) if batch.session else None
-        added = truth.turns.add(session, batch.turns, annotate) if session else AddedTurns()
+        added = truth.turns.add(session, batch.turns, annotate, known=batch.seen) if session else AddedTurns()
         account.add(batch, added, name)
         account.orphans += _orphans(truth, added) if added.waiting else ()
         waiting[:] = link_edges(truth, account, [*waiting, *batch.links])

@@ -1,4 +1,4 @@
-"""Follows a transcript that grows: of Claude Code's and Codex's the new part is read, others again if they changed.
+"""Follows a transcript that grows: of Claude Code's and Codex's the new part is read, of others what has changed.
 
 The importer's state at the end of the last line is kept in the disposable cache, with the file's identity and a digest
 of the bytes before that position. If any of it does not match, everything is read: that is slower, and changes nothing.
@@ -24,24 +24,26 @@ from slicebase.errors import SlicebaseError, Where
 from slicebase.history.account import Account, store_batches
 from slicebase.history.agents import link_agents
 from slicebase.history.annotate import Annotator
+from slicebase.history.kept_messages import MESSAGES, KnownMessages, load_messages
 from slicebase.history.live_files import CompleteLines, chunks_up_to, is_complete, open_regular
-from slicebase.history.notes import MOST_NOTES, keep_newest
+from slicebase.history.notes import write_state
 from slicebase.history.opencode_store import STORE_FOLDERS, is_store
-from slicebase.history.reread import GROWING_LINES, is_seen, reread, reread_session
-from slicebase.importers import claude_code, codex, opencode
+from slicebase.history.reread import GROWING_LINES, reread, reread_session, size_seen
+from slicebase.importers import claude_code, codex, gemini, opencode
 from slicebase.importers.batches import BuilderState
 from slicebase.importers.claude_code import Transcript, TranscriptState
 from slicebase.importers.codex import Rollout, RolloutState
-from slicebase.importers.formats import recognise
+from slicebase.importers.elements import HEAD_BYTES
+from slicebase.importers.formats import is_still, recognise
 from slicebase.importers.json_stream import MAX_RECORD
 from slicebase.importers.queued import QueuedMessage, QueueState
 from slicebase.importers.redaction import redact
 from slicebase.importers.values import Batch, Format, ImportSource, Options
 from slicebase.truth.facts import PURGED_FACT
 from slicebase.truth.truth import Truth
-from slicebase.workspace.atomic import own_temporary, read_bytes, remove, write_bytes
+from slicebase.workspace.atomic import read_bytes, remove
 from slicebase.workspace.doors import Redaction
-from slicebase.workspace.workspace import TRANSCRIPTS, own_folder
+from slicebase.workspace.workspace import TRANSCRIPTS
 
 if TYPE_CHECKING:
     from slicebase.graph.turn import Edge
@@ -99,11 +101,14 @@ def follow(
     store = _store_of(cache, name)
     try:
         if session is not None and _has_sessions(path):
-            return Followed(reread_session(truth, path, redaction, opencode.FORMAT, session), 0, 0)
-        known = _format_of(name, path)
+            own = _store_of(cache, f"{name}!{session}")
+            return Followed(reread_session(truth, own, path, redaction, opencode.FORMAT, session), 0, 0)
+        kept = load_messages(truth, store.with_suffix(MESSAGES), name) if path.suffix != GROWING_LINES else None
+        known = _format_of(name, path, kept)
         if known.name in _STATES and (path.suffix == GROWING_LINES or known.name == claude_code.NAME):
             return _followed(truth, cache, path, redaction, known.name, is_growing=is_growing)
-        account, size = reread(truth, store.with_suffix(".seen"), path, redaction, known, is_growing=is_growing)
+        seen = store.with_suffix(".seen")
+        account, size = reread(truth, seen, path, redaction, known, is_growing=is_growing, kept=kept)
         return Followed(account, 0, size)
     except OSError as error:
         raise SlicebaseError("no-input", str(error.strerror), where=Where(str(path))) from None
@@ -116,10 +121,14 @@ def unread(cache: Path, path: Path) -> int:
         status = os.stat(name)
     except OSError:
         return 0
-    if path.suffix != GROWING_LINES or is_seen(_store_of(cache, name).with_suffix(".seen"), status):
+    if path.suffix != GROWING_LINES:
         return 0
+    store = _store_of(cache, name)
+    size = size_seen(store.with_suffix(".seen"), status)
+    if size is not None and (size == status.st_size or store.with_suffix(MESSAGES).exists()):
+        return max(0, status.st_size - size)
     with suppress(OSError, SlicebaseError, msgspec.MsgspecError):
-        place = _decoder.decode(read_bytes(_store_of(cache, name))).place
+        place = _decoder.decode(read_bytes(store)).place
         if (place.device, place.inode) == (status.st_dev, status.st_ino):
             return max(0, status.st_size - place.offset)
     return status.st_size
@@ -136,9 +145,13 @@ def _has_sessions(path: Path) -> bool:
     return path.suffix == ".db" and is_store(path)
 
 
-def _format_of(name: str, path: Path) -> Format:
+def _format_of(name: str, path: Path, kept: KnownMessages | None) -> Format:
     """Returns the format of a transcript; Claude Code's for one that nothing recognises yet."""
     with open(open_regular(name, path), "rb") as stream:
+        if kept and kept.format == gemini.NAME:
+            if is_still(ImportSource(name, chunks_up_to(stream, HEAD_BYTES)), kept.format):
+                return gemini.FORMAT
+            stream.seek(0)
         head = chunks_up_to(stream, min(os.fstat(stream.fileno()).st_size, MOST_AT_ONCE))
         return recognise(ImportSource(name, head)) or claude_code.FORMAT
 
@@ -186,7 +199,7 @@ def _followed(
         with suppress(OSError, SlicebaseError):
             remove(store, within=cache)
     elif state is not None:
-        _write(cache, store, state)
+        write_state(cache, store, state)
     redaction.counts.update(account.report.redacted)
     return Followed(account, start, end, left=max(0, size - most))
 
@@ -272,13 +285,3 @@ _COMPARED: Final = 64 << 10  # bytes before the position, which must not have ch
 def _digest_before(descriptor: int, offset: int) -> bytes:
     start = max(0, offset - _COMPARED)
     return raw_digest(os.pread(descriptor, offset - start, start))
-
-
-def _write(cache: Path, store: Path, data: bytes) -> None:
-    """Writes the state to the cache. If the cache cannot be written, everything is read the next time."""
-    with suppress(OSError, SlicebaseError):
-        own_folder(store.parent)
-        is_new = not store.exists()
-        write_bytes(store, [data], within=cache, private=True, temporary=own_temporary())
-        if is_new:
-            keep_newest(store.parent, MOST_NOTES, within=cache)

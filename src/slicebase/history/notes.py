@@ -5,6 +5,8 @@ A hook reads them at every prompt, so this module imports little.
 
 import hashlib
 import os
+import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, Generic, TypeVar
@@ -12,7 +14,7 @@ from typing import Any, Final, Generic, TypeVar
 import msgspec
 
 from slicebase.errors import SlicebaseError
-from slicebase.workspace.atomic import own_temporary, read_bytes, remove, write_bytes
+from slicebase.workspace.atomic import locked, own_temporary, read_bytes, remove, write_bytes
 from slicebase.workspace.workspace import own_folder
 
 
@@ -34,6 +36,7 @@ class Compacted(msgspec.Struct):
     finds: int = 0  # processes that were started for that
     before: int | None = None  # the summaries before, until it is known that another one came
     ended: bool = False  # the session, or an answer, ended since: no summary is waited for
+    made: int = msgspec.field(default_factory=time.time_ns)  # tells the note of one compaction from that of the next
 
 
 class SessionContext(msgspec.Struct):
@@ -47,6 +50,7 @@ class SessionContext(msgspec.Struct):
 
 
 MOST_NOTES: Final = 500  # of a kind; a session whose note is gone is like a new one
+_PATIENCE: Final = 1.0  # seconds that a hook waits for another one that changes a note
 _Note = TypeVar("_Note")
 
 
@@ -59,12 +63,26 @@ def keep_newest(folder: Path, most: int, *, within: Path) -> None:
             remove(folder / name, within=within)
 
 
+def write_state(folder: Path, store: Path, data: bytes) -> None:
+    """Writes what is kept of a transcript. If the cache cannot be written, everything is read the next time."""
+    with suppress(OSError, SlicebaseError):
+        own_folder(store.parent)
+        is_new = not store.exists()
+        write_bytes(store, [data], within=folder, private=True, temporary=own_temporary())
+        if is_new:
+            keep_newest(store.parent, MOST_NOTES, within=folder)
+
+
 class SessionNotes(Generic[_Note]):
-    """Notes of one kind, each in a small file of the cache."""
+    """Notes of one kind, each in a small file of the cache.
+
+    What one process changes in a note, another one does not undo: `change` reads the note and writes it under a lock.
+    """
 
     def __init__(self, cache: Path, folder: str, kind: type[_Note]) -> None:
         self._cache = cache
         self._folder = cache / folder
+        self._lock = cache / f"{folder}.lock"  # not in the folder, from which old files are removed
         self._decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(kind)
 
     def get(self, session: str) -> _Note | None:
@@ -74,16 +92,29 @@ class SessionNotes(Generic[_Note]):
             return None
         return note
 
-    def put(self, session: str, note: _Note) -> None:
+    def change(self, session: str, changed: Callable[[_Note | None], _Note | None]) -> None:
+        """Writes what becomes of a note as it is now; nothing for None."""
         own_folder(self._folder)
-        path, name = self._path(session), own_temporary()  # no lock is held
+        with locked(self._lock, _PATIENCE):
+            note = changed(self.get(session))
+            if note is not None:
+                self._write(session, note)
+
+    def put(self, session: str, note: _Note) -> None:
+        """Writes a note, whatever it was before."""
+        self.change(session, lambda _: note)
+
+    def _write(self, session: str, note: _Note) -> None:
+        path, name = self._path(session), own_temporary()
         is_new = not path.exists()
         write_bytes(path, [msgspec.json.encode(note)], within=self._cache, private=True, temporary=name)
         if is_new:
             keep_newest(self._folder, MOST_NOTES, within=self._cache)
 
     def drop(self, session: str) -> None:
-        remove(self._path(session), within=self._cache)
+        own_folder(self._folder)
+        with locked(self._lock, _PATIENCE):
+            remove(self._path(session), within=self._cache)
 
     def _path(self, session: str) -> Path:
         return self._folder / hashlib.sha256(session.encode(errors="surrogatepass")).hexdigest()[:32]
@@ -100,11 +131,35 @@ class CompactedNotes(SessionNotes[Compacted]):
         super().__init__(cache, _COMPACTED, Compacted)
 
     def keep(self, session: str, note: Compacted) -> None:
-        """Writes a note again. A narrative that was written since the note was read stays in it."""
-        now = self.get(session)
-        if now is not None and now.narrative is not None and note.narrative is None:
-            note.narrative, note.worker = now.narrative, now.worker
-        self.put(session, note)
+        """Writes a note again. What others have added since it was read stays: a narrative, the end of the session.
+
+        The note on another compaction, which has begun since, is left as it is.
+        """
+
+        def merged(now: Compacted | None) -> Compacted | None:
+            if now is not None and now.made > note.made:
+                return None
+            if now is not None:
+                if now.narrative is not None and note.narrative is None:
+                    note.narrative, note.worker = now.narrative, now.worker
+                note.ended |= now.ended
+            return note
+
+        self.change(session, merged)
+
+    def narrated(self, session: str, narrative: str | None, worker: int) -> None:
+        """Adds the narrative that a process has written, or that it has failed.
+
+        A prompt may have dropped the note already, or another compaction has begun, whose narrative says more.
+        """
+
+        def changed(now: Compacted | None) -> Compacted | None:
+            if now is None or now.worker not in (None, worker):
+                return None
+            now.narrative, now.worker = narrative, None
+            return now
+
+        self.change(session, changed)
 
 
 class ContextNotes(SessionNotes[SessionContext]):

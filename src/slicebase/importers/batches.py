@@ -37,6 +37,7 @@ class BatchBuilder:
     def _clear(self) -> None:
         self._turns: dict[str, list[Turn]] = {}  # by session
         self._count = 0
+        self._seen: Counter[str] = Counter()  # turns that are stored already, by session
         self._assumed: set[str] = set()
         self._links: list[Edge] = []
         self._others: Counter[str] = Counter()
@@ -118,6 +119,17 @@ class BatchBuilder:
         if self._count >= BATCH_TURNS or self._bytes >= BATCH_BYTES:
             yield from self._batches()
 
+    @property
+    def noted(self) -> int:
+        """How many notes wait for the next batch."""
+        return len(self._notes)
+
+    def seen(self, session: str) -> None:
+        """Counts a turn that is known to be stored already."""
+        self._turns.setdefault(session, [])
+        self._seen[session] += 1
+        self._unsettled -= 1
+
     def flush_if_full(self) -> Iterator[Batch]:
         """Yields a batch if there are many notes or bytes, as in a source with many records and few turns."""
         if len(self._notes) >= BATCH_TURNS or self._bytes >= BATCH_BYTES:
@@ -163,6 +175,7 @@ class BatchBuilder:
             session=None if session is None else self._sent[session],
             turns=tuple(turns),
             unnamed=session in self.unnamed,
+            seen=self._seen[session] if session is not None else 0,
             assumed=frozenset(self._assumed),
         )
 

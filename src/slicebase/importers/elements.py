@@ -21,6 +21,7 @@ from slicebase.importers.json_stream import (
     MAX_RECORD,
     DecodedValue,
     IsRecord,
+    ReadPieces,
     RecordLine,
     json_lines,
     pieces,
@@ -34,18 +35,39 @@ _BRACKET: Final = re.compile(
     re.DOTALL,
 )
 _OPENING: Final = (b"{", b"[")
+_BLANK: Final = b" \t\r\n"
+_raw = msgspec.json.Decoder(msgspec.Raw)  # which finds the end of a value, and whether anything follows
 _BETWEEN: Final = b" \t\r\n,\x00"
 
 
-def json_elements(source: ImportSource, is_record: IsRecord) -> Iterator[RecordLine]:
-    """Yields every element of a source, with its index as its place. Raises nothing."""
-    for number, data in enumerate(split_elements(source)):
+def json_elements(source: ImportSource, is_record: IsRecord, read: ReadPieces = pieces) -> Iterator[RecordLine]:
+    """Yields every element of a source, with its index as its place. Raises nothing. `read` decodes an element."""
+    for number, data in enumerate(split_elements(source) if source.seen is None else _whole_or_split(source)):
         where = f"{source.name}[{number}]"
         if data is None:
             yield RecordLine(where, 0, DecodedValue(problem="too-large", detail=f"more than {MAX_RECORD >> 20} MiB"))
         else:
-            for piece in pieces(data, is_record, ARRAY_JOINT):
+            for piece in read(data, is_record, ARRAY_JOINT):
                 yield RecordLine(where, len(data), piece)
+
+
+def _whole_or_split(source: ImportSource) -> Iterator[bytes | None]:
+    """Yields the bytes of each element of a source that is read again and again: most are one sound object."""
+    chunks, read, size = iter(source.chunks), [], 0
+    for chunk in chunks:
+        read.append(chunk)
+        size += len(chunk)
+        if size > MAX_RECORD:
+            break
+    data = b"".join(read)
+    whole = data.removeprefix(BOM).strip(_BLANK)
+    try:
+        if size <= MAX_RECORD and whole.startswith(b"{") and _raw.decode(whole):
+            yield whole
+            return
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        pass  # it is damaged
+    yield from split_elements(source._replace(chunks=chain([data], chunks)))
 
 
 def split_elements(source: ImportSource) -> Iterator[bytes | None]:
@@ -145,12 +167,14 @@ def _stray(between: bytes) -> Iterator[bytes]:
 HEAD_BYTES: Final = 64 << 10  # of a source that show what it is
 
 
-def json_records(source: ImportSource, is_record: IsRecord) -> Iterator[RecordLine]:
+def json_records(source: ImportSource, is_record: IsRecord, read: ReadPieces = pieces) -> Iterator[RecordLine]:
     """Returns the records of a source that is JSON Lines or one JSON document. Its beginning shows which."""
     chunks = iter(source.chunks)
     head = b"".join(_first_lines(chunks))
-    whole = ImportSource(source.name, chain([head], chunks))
-    return json_lines(whole, is_record) if is_lines(head, source.name) else json_elements(whole, is_record)
+    whole = source._replace(chunks=chain([head], chunks))
+    if is_lines(head, source.name):
+        return json_lines(whole, is_record, read=read)
+    return json_elements(whole, is_record, read)
 
 
 def _first_lines(chunks: Iterator[bytes]) -> Iterator[bytes]:

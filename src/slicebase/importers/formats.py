@@ -43,6 +43,12 @@ def recognise(source: ImportSource) -> Format | None:
     return next((known for head in heads(source) for known in FORMATS if known.sniff(head)), None)
 
 
+def is_still(source: ImportSource, name: str) -> bool:
+    """Returns whether the first bytes of a source, which is long, show the format that was recognised before."""
+    head = beginning(source, (b"",))
+    return next((known.name for known in FORMATS if known.sniff(head)), None) == name
+
+
 GRAPH_FORMAT: Final = "graph"
 _TURN_FIELDS: Final = frozenset({"id", "session_id", "role", "phase", "salience"})
 _EDGE_FIELDS: Final = frozenset({"parent", "child", "edge_type"})

@@ -31,7 +31,9 @@ from slicebase.importers.blocks import (
     unknown,
 )
 from slicebase.importers.elements import json_records
-from slicebase.importers.json_stream import RecordLine, without
+from slicebase.importers.gemini_messages import CHANGES, reader
+from slicebase.importers.json_stream import RecordLine, pieces, without
+from slicebase.importers.seen import KeyedMessage
 from slicebase.importers.silence import holds_text, settle, without_turn
 from slicebase.importers.thread import LAST, Fault, NonTurn, SourceRecord, Thread, TurnDraft, read_sessions
 from slicebase.importers.times import moment
@@ -67,6 +69,12 @@ _RESULT: Final = "_response"  # the end of the id of a message that Gemini CLI m
 _READ: Final = frozenset({"messages", "history", "sessionId", "summary", "directories"})
 
 
+def _is_time(changes: SourceRecord) -> bool:
+    """Returns whether a change says only when the last message was written. One follows every message."""
+    time = changes.get("lastUpdated")
+    return len(changes) == 1 and isinstance(time, str) and time.isascii() and len(time.split()) == 1
+
+
 def start(options: Options) -> Read:
     return lambda source: _Recording(source, options).read()
 
@@ -92,7 +100,8 @@ class _Recording:
         self.growing: str | None = None  # the last message, if a later record may complete it
 
     def read(self) -> Iterator[Batch]:
-        yield from read_sessions(self.builder, json_records(self.source, _is_content), self._value)
+        read = reader(self.source.seen) if self.source.seen else pieces
+        yield from read_sessions(self.builder, json_records(self.source, _is_content, read), self._value)
         yield from self._end(is_growing=self.source.is_growing)
         yield from self.builder.close()
 
@@ -113,11 +122,17 @@ class _Recording:
             self.builder.facts(self.thread.session)["shown_last"] = self.thread.last
 
     def _value(self, value: SourceRecord, line: RecordLine) -> Iterator[Batch]:
-        if "$rewindTo" in value:
+        if isinstance(value, KeyedMessage) and value.seen:
+            yield from self._message(value, line.where, 0)
+        elif "$rewindTo" in value:
             self._count("$rewindTo", {}, line)
             self._rewind(value["$rewindTo"])
-        elif isinstance(changes := value.get("$set"), dict):
-            self._count("$set", changes, line)
+        elif isinstance(changes := value.get(CHANGES), dict):
+            if _is_time(changes):
+                self.builder.record(line.size)
+                self.builder.other(CHANGES)
+                return
+            self._count(CHANGES, changes, line)
             self._restate(as_objects(changes.get("messages")))
             yield from self._document(changes, line, is_restated=True)
         elif _is_content(value) or ("type" in value and value.keys() & {"content", "parts", "message", "toolCalls"}):
@@ -177,6 +192,7 @@ class _Recording:
         own = as_name(message.get("id"))
         if own is not None and is_restated and self._is_copy(own):
             self.builder.other("copy")
+            _keep_other(message)
             return
         self.builder.answered_by(self.thread.session, message.get("model"))
         if own is None:
@@ -184,6 +200,7 @@ class _Recording:
             yield from self.thread.admit(message, where, ESSENCE, _build)
         elif own in self.held:
             self.builder.other("earlier state")
+            _keep_other(self.held[own][0])
             self.held[own] = (message, where)
         else:
             self.held[own] = (message, where)
@@ -212,8 +229,14 @@ class _Recording:
         while len(self.held) > keep:
             own = next(iter(self.held))
             message, where = self.held.pop(own)
-            build = partial(_build_below, self.above.pop(own), is_summary=own in self.summaries)
-            yield from self.thread.admit(message, where, ESSENCE, build)
+            above = self.above.pop(own)
+            build = partial(_build_below, above, is_summary=own in self.summaries)
+            yield from self.thread.admit(message, where, ESSENCE, build, above)
+
+
+def _keep_other(message: SourceRecord) -> None:
+    if isinstance(message, KeyedMessage):
+        message.memory.keep_other(message)
 
 
 def _build_below(

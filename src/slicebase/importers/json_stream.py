@@ -38,6 +38,7 @@ class DecodedValue(NamedTuple):
 
 
 IsRecord = Callable[[Any], bool]
+ReadPieces = Callable[[bytes, IsRecord, re.Pattern[str]], list[DecodedValue]]
 
 
 def pieces(data: bytes, is_record: IsRecord, joint: re.Pattern[str] = LINE_JOINT) -> list[DecodedValue]:
@@ -80,10 +81,10 @@ def _may_be_deep(data: bytes) -> bool:
     return data.count(b"{") + data.count(b"[") > MAX_DEPTH
 
 
-def too_deep(value: Any) -> bool:
-    """Returns whether a value is nested more deeply than `MAX_DEPTH`."""
+def too_deep(value: Any, most: int = MAX_DEPTH) -> bool:
+    """Returns whether a value is nested more deeply than it may be."""
     level = [value]
-    for _ in range(MAX_DEPTH + 1):
+    for _ in range(most + 1):
         level = [
             inner
             for outer in level
@@ -295,9 +296,13 @@ class RecordLine(NamedTuple):
 
 
 def json_lines(
-    source: ImportSource, is_record: IsRecord, lines_before: int = 0, bytes_before: int = 0
+    source: ImportSource,
+    is_record: IsRecord,
+    lines_before: int = 0,
+    bytes_before: int = 0,
+    read: ReadPieces = pieces,
 ) -> Iterator[RecordLine]:
-    """Yields every record of a source, and ignores blank lines. Raises nothing."""
+    """Yields every record of a source, and ignores blank lines. Raises nothing. `read` decodes a line."""
     for number, (data, size) in enumerate(_lines(source), start=lines_before + 1):
         where = f"{source.name}:{number}"
         place = LinePlace(number - 1, bytes_before)
@@ -309,7 +314,7 @@ def json_lines(
         elif stripped.startswith(COMMENTS):
             yield RecordLine(where, len(data), DecodedValue(), "comment", place)
         elif stripped:
-            for piece in pieces(stripped, is_record):
+            for piece in read(stripped, is_record, LINE_JOINT):
                 yield RecordLine(where, len(data), piece, place=place)
 
 

@@ -6,9 +6,10 @@ That is what `opencode export` writes. Sessions in opencode's own folder and dat
 - The summary of a compaction is a turn of the system. What opencode itself added to a message is marked hidden.
 - The session of a subagent continues the turn whose call names it.
 - The last message of a session that still grows is not a turn until it is finished.
+- A store that was read before says of each message which one it is (`SEEN_KEY`), and only so much of those seen before.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from slicebase.graph.turn import Part
@@ -27,6 +28,7 @@ from slicebase.importers.blocks import (
 )
 from slicebase.importers.elements import json_elements
 from slicebase.importers.json_stream import RecordLine
+from slicebase.importers.seen import SeenMessages
 from slicebase.importers.silence import holds_text
 from slicebase.importers.subagents import session_keys
 from slicebase.importers.thread import Fault, NonTurn, SourceRecord, Thread, TurnDraft, read_sessions
@@ -35,6 +37,7 @@ from slicebase.importers.values import Batch, Format, Head, ImportSource, KnownA
 NAME: Final = "opencode"
 SESSION: Final = "ses_"  # how the ids of sessions begin
 GROWING: Final = "growing"  # set in a session that changed a short time ago
+SEEN_KEY: Final = "seen"  # the digest of a message, from a store that was read before
 FACTS: Final = {"directory": "cwd", "version": "version", "parentID": "parent_session"}
 # Parts without content for the model: steps, snapshots of files, errors of the provider that were retried.
 _SILENT: Final = frozenset({"step-start", "step-finish", "snapshot", "patch", "retry", "compaction"})
@@ -71,10 +74,28 @@ def _read(source: ImportSource, options: Options) -> Iterator[Batch]:
             builder.skip("unknown-record", line.where, lost=holds_text(value))
             return
         thread = Thread(builder, as_name(value["info"].get("id")), options.session or source.stem)
+        if source.seen is not None:
+            source.seen.is_sound &= not line.piece.repairs
+            value = {**value, "messages": [_keyed(message, source.seen) for message in value["messages"]]}
         yield from _session(builder, thread, value, line)
 
     yield from read_sessions(builder, json_elements(source, _is_session), session)
     yield from builder.close()
+
+
+def _keyed(message: Any, seen: SeenMessages) -> Any:
+    """Returns a message of a store as one that is known by its digest."""
+    if not isinstance(message, dict) or not isinstance(message.get(SEEN_KEY), str):
+        return message
+    key = bytes.fromhex(message[SEEN_KEY])
+    return seen.find(key) or seen.new({name: value for name, value in message.items() if name != SEEN_KEY}, key)
+
+
+def fields_of(message: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the fields of a message by which a session is read without what the message says."""
+    info = {name: message["info"][name] for name in ("id", "modelID") if isinstance(message["info"].get(name), str)}
+    parts = [{"tool": "task", "state": {"metadata": {"sessionId": child}}} for child in _children(message)]
+    return {"info": info, "parts": parts}
 
 
 def _session(builder: BatchBuilder, thread: Thread, value: SourceRecord, line: RecordLine) -> Iterator[Batch]:
@@ -122,7 +143,7 @@ def _is_unfinished(info: SourceRecord) -> bool:
     return info.get("role") == "assistant" and not is_complete and not info.get("error")
 
 
-def _children(message: SourceRecord) -> Iterator[str]:
+def _children(message: Mapping[str, Any]) -> Iterator[str]:
     """Yields the sessions that the calls of a message started."""
     for part in as_objects(message.get("parts")):
         metadata = _state(part).get("metadata")

@@ -15,6 +15,7 @@ from slicebase.importers.batches import BatchBuilder
 from slicebase.importers.blocks import Flag, as_name
 from slicebase.importers.json_stream import Essence, RecordLine, fingerprint
 from slicebase.importers.parents import ParentLinks
+from slicebase.importers.seen import KeyedMessage, SeenMessage, SeenTurn
 from slicebase.importers.times import SourceClock
 from slicebase.importers.values import Batch
 
@@ -122,6 +123,14 @@ class Admitted(NamedTuple):
     is_new: bool  # no record of this turn was read before
 
 
+class _Placed(NamedTuple):
+    """The parents of a turn, the calls that it answers with their turns, and whether it was read for the first time."""
+
+    parents: tuple[Parent, ...]
+    answered: dict[str, str]
+    is_new: bool
+
+
 class ThreadState(Struct):
     """The state of a thread, without what it shares with the other threads of its file."""
 
@@ -169,14 +178,19 @@ class Thread:
         self.last, self._hashes, self._position = state.last, state.hashes, state.position
 
     def admit(
-        self, record: SourceRecord, where: str, essence: Essence, build: Build
+        self, record: SourceRecord, where: str, essence: Essence, build: Build, above: Any = LAST
     ) -> Generator[Batch, None, Admitted | None]:
         """Adds a record that the builder has counted, and yields the batches that this completes.
 
         The source hash of the record covers the fields that `essence` returns (ruling 15). Returns what became of it,
-        or None for a record that is not a turn.
+        or None for a record that is not a turn. `above` is the parent of a message that was seen before, which is
+        not built again: its turn is stored.
         """
         self._position += 1
+        if isinstance(record, KeyedMessage) and record.seen is not None:
+            self._admit_seen(record, record.seen, where, above)
+            return None
+        noted = self.builder.noted
         try:
             record, source_hash, repairs = fingerprint(record, essence)
         except SlicebaseError as error:
@@ -187,6 +201,8 @@ class Thread:
         drafted = build(record, lambda reason, detail: self.builder.note(reason, where, detail))
         if isinstance(drafted, TurnDraft):
             turn, answered, is_new = self._turn(drafted, drafted.source_hash or source_hash, where)
+            if isinstance(record, KeyedMessage) and is_new and noted == self.builder.noted:
+                record.memory.keep_turn(record, _seen(turn, drafted))
             yield from self.builder.turn(turn, is_assumed=drafted.is_assumed)
             return Admitted(turn.id, record, drafted, answered, is_new)
         if isinstance(drafted, NonTurn):
@@ -195,6 +211,25 @@ class Thread:
         self.bridge(drafted)
         self.builder.skip(drafted.reason, where, drafted.detail, lost=drafted.lost)
         return None
+
+    def _admit_seen(self, message: KeyedMessage, seen: SeenMessage, where: str, above: Any) -> None:
+        """Gives a message that was seen before its place among the others; or says that it has another place now."""
+        self.builder.seen(self.session)
+        known = seen.turn
+        if known is None or known.session != self.session:  # another message counted instead of it, the last time
+            message.memory.fits = False
+            return
+        if known.source_id is not None and not is_uuid(str(known.source_id)):
+            self.ids.setdefault(str(known.source_id), known.turn)  # it would be computed from the session and the id
+        draft = TurnDraft("system", (), known.source_id, above)
+        turn = self._own_id(known.source_id, known.source_hash, where)
+        if not self.is_named:
+            self.builder.unnamed.add(self.session)
+        self.clock.now = known.time
+        placed = self._placed(turn, draft, known.calls, known.results, where)
+        parents = {parent.id for parent in placed.parents}
+        message.memory.fits &= turn == known.turn and parents <= set(known.parents)
+        message.memory.keep_turn(message, known)
 
     def add_turn(self, draft: TurnDraft, source_hash: str, where: str) -> Iterator[Batch]:
         """Adds a turn that was held back, and counts its record, which has an id but no place in the order."""
@@ -236,27 +271,29 @@ class Thread:
         time, guessed = self.clock.read(draft.time)
         if guessed:
             self.builder.note("no-time", where)
+        placed = self._placed(turn, draft, _calls(draft.parts), _results(draft.parts), where)
+        made = Turn(turn, self.session, draft.role, draft.parts, time, placed.parents, source_hash)
+        return made, placed.answered, placed.is_new
+
+    def _placed(
+        self, turn: str, draft: TurnDraft, calls: Iterable[str], results: Iterable[str], where: str
+    ) -> "_Placed":
+        """Adds a turn with its calls and results to the links of the session."""
         is_new = turn not in self.links
-        answered = self._answered(draft.parts)
+        answered = {call: asked for call in results if (asked := self.calls.pop(call, None)) is not None}
         parents, dropped = self._joined(turn, draft, answered.values()) if is_new else ((), [])
         for closing in dropped:
             self.builder.note("cycle", where, closing)
         self.last = turn
         if is_new:
-            calls = (part.call_id for part in draft.parts if part.type == "tool_call" and part.call_id)
             self.calls.update((call, turn) for call in calls)
-        return Turn(turn, self.session, draft.role, draft.parts, time, parents, source_hash), answered, is_new
+        return _Placed(parents, answered, is_new)
 
     def _joined(self, turn: str, draft: TurnDraft, called: Iterable[str]) -> tuple[tuple[Parent, ...], list[str]]:
         if draft.given is not None:
             return self.links.adopt(turn, draft.given)
         parent = self.last if draft.parent is LAST else self.id_of(draft.parent)
         return self.links.join(turn, parent, [*self._known(draft.references), *called])
-
-    def _answered(self, parts: Iterable[Part]) -> dict[str, str]:
-        """Returns the calls whose results are in these parts, with their turns. A result names its call."""
-        results = (part.call_id for part in parts if part.type == "tool_result" and part.call_id)
-        return {call: turn for call in results if (turn := self.calls.pop(call, None)) is not None}
 
     def _known(self, source_ids: Iterable[Any]) -> list[str]:
         return [known for source_id in source_ids if (known := self.id_of(source_id)) is not None]
@@ -271,3 +308,23 @@ class Thread:
                 return turn_id(self.builder.format, self.session, self._position)
             self.ids.setdefault(str(source_id), own)
         return own
+
+
+def _seen(turn: Turn, draft: TurnDraft) -> SeenTurn | None:
+    """Returns what is kept of a message's turn; None if that is not enough to place it again."""
+    if draft.references or draft.given is not None:
+        return None
+    if isinstance(draft.source_id, bool) or not isinstance(draft.source_id, str | int | None):
+        return None
+    parents = tuple(parent.id for parent in turn.parents)
+    calls, results = tuple(_calls(turn.parts)), tuple(_results(turn.parts))
+    return SeenTurn(turn.id, turn.session, turn.source_hash, draft.source_id, turn.time, calls, results, parents)
+
+
+def _calls(parts: Iterable[Part]) -> Iterator[str]:
+    return (part.call_id for part in parts if part.type == "tool_call" and part.call_id)
+
+
+def _results(parts: Iterable[Part]) -> Iterator[str]:
+    """Yields the calls whose results are in some parts. A result names its call."""
+    return (part.call_id for part in parts if part.type == "tool_result" and part.call_id)

@@ -18,6 +18,7 @@ from msgspec import Struct
 from slicebase.graph.turn import Edge, Session, Turn
 
 if TYPE_CHECKING:
+    from slicebase.importers.seen import SeenMessages
     from slicebase.secrets.redact import Redactor
 
 BATCH_TURNS: Final = 500
@@ -94,6 +95,7 @@ class ImportSource(NamedTuple):
     chunks: Iterable[bytes]
     is_growing: bool = False  # it was written just now: more may follow
     folder: str = ""  # where the file is: its name may be relative
+    seen: "SeenMessages | None" = None  # what is known of its messages, if it was read before
 
     @property
     def stem(self) -> str:
@@ -144,6 +146,7 @@ class Batch(Struct, frozen=True):
     unnamed: bool = False  # the source does not name the session: it is named after the file, or by the user
     agents: KnownAgents | None = None  # at the end of a file, what it says about agents of other files
     is_open: bool = False  # at the end of a file that grows: something in it is not decided
+    seen: int = 0  # turns of the session beside these that are stored already
     assumed: frozenset[str] = frozenset()  # turns whose records name no parent: theirs are the turns before them
 
 
@@ -181,9 +184,9 @@ class ImportReport:
 
     def add(self, batch: Batch) -> None:
         """Adds the counts and notes of a batch."""
-        if batch.session is not None and batch.turns:
+        if batch.session is not None and (batch.turns or batch.seen):
             self.sessions.add(batch.session.id)
-        self.turns += len(batch.turns)
+        self.turns += len(batch.turns) + batch.seen
         self.records += batch.records
         self.others.update(batch.others)
         self.redacted.update(batch.redacted)

@@ -233,6 +233,11 @@ def open_database(path: Path, *, create: bool = False, opener: Opener | None = N
     return Database(path, connection, has_grown=has_new_act)
 
 
+def can_only_be_read(path: Path) -> bool:
+    """Returns whether nothing can be stored in the database at `path`, which may be missing."""
+    return _cannot_be_created(path) or _is_frozen(path)
+
+
 def _cannot_be_created(path: Path) -> bool:
     """Returns whether the database is missing, and the folder that it would be created in cannot be written."""
     nearest = next(folder for folder in path.parents if os.path.lexists(folder))

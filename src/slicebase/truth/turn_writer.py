@@ -69,14 +69,16 @@ class TurnWriter:
         self._above: dict[str, int] = {}  # the numbers of parents in the same session that are not added now
         self.numbers: dict[str, int] = {}  # the numbers of the added turns in their session
 
-    def add(self, offered: list[Turn]) -> AddedTurns:
+    def add(self, offered: list[Turn], stored_beside: int = 0) -> AddedTurns:
+        """Adds those of some turns that are new. Beside these, so many are known to be stored."""
         arriving = self._arriving
         stored = self._turns.find(turn.id for turn in offered if arriving is None or not arriving.place(turn.id))
         new, known, conflicts = _classify(offered, stored)
         restated = tuple(edge for turn in known if turn.id in stored for edge in _restated(turn, stored[turn.id]))
-        self._keep_facts(is_copy=bool(offered) and not new)
+        self._keep_facts(is_copy=bool(offered or stored_beside) and not new)
+        count = len(known) + stored_beside
         if not new:
-            return AddedTurns(known=len(known), conflicts=conflicts, restated=restated)
+            return AddedTurns(known=count, conflicts=conflicts, restated=restated)
         awaited = _awaited(self._connection, new) if arriving is None else {}
         cycles = self._cut_cycles(new, awaited)
         edges, continues, waiting = self._resolve(new)
@@ -84,7 +86,7 @@ class TurnWriter:
         self._connection.executemany("DELETE FROM waiting WHERE parent = ?", [(uuid_bytes(turn),) for turn in awaited])
         joined = tuple(sorted({child for children in awaited.values() for child in children}))
         turns = tuple(new.values())
-        return AddedTurns(turns, len(known), conflicts, edges, continues, waiting, cycles, joined, restated)
+        return AddedTurns(turns, count, conflicts, edges, continues, waiting, cycles, joined, restated)
 
     @property
     def known(self) -> dict[str, int]:

@@ -56,17 +56,20 @@ class Turns:
         turns: Iterable[Turn],
         annotate: "Annotate | None" = None,
         arriving: "Arrivals | None" = None,
+        *,
+        known: int = 0,
     ) -> "AddedTurns":
         """Stores the turns of one session that are new, in one transaction with their annotations.
 
         `arriving` says which turns the caller's transaction adds before and after these.
+        `known` is how many turns beside these the caller knows to be stored.
         """
         from slicebase.truth.nodes import keep_nodes  # imported here for a fast start: most commands only read
         from slicebase.truth.turn_writer import TurnWriter, append_annotations, place_turn
 
         with self._database.writing():
             writer = TurnWriter(self, self._database, session, arriving)
-            added = writer.add(list(turns))
+            added = writer.add(list(turns), known)
             records = list(annotate(added)) if annotate and added.turns else []
             keep_nodes(self._connection, session.id, added.turns, writer.known, records)
             for record in records:

@@ -12,6 +12,7 @@ import apsw
 
 from slicebase.agents.clients import CLIENTS
 from slicebase.agents.hook_failures import HookFailure, HookFailures
+from slicebase.agents.hooks import ClientHooks
 from slicebase.core.times import to_text
 from slicebase.errors import SlicebaseError
 from slicebase.files.body.entries import Stamp
@@ -40,6 +41,7 @@ from slicebase.library.repairs import (
     repeating_files,
     unfinished_overflows,
 )
+from slicebase.truth.database import can_only_be_read
 from slicebase.truth.sessions import chosen_kernel
 from slicebase.truth.truth import Truth, open_truth
 from slicebase.verbs.install import install
@@ -108,6 +110,10 @@ def fix_all(complaints: Sequence[Complaint]) -> list[Complaint]:
 
 def _settings(examined: Examined) -> Iterator[Complaint]:
     try:
+        chosen_kernel()
+    except SlicebaseError as error:
+        yield Complaint("kernel", KERNEL, error.message, error.hint)
+    try:
         settings = load_settings(examined.workspace.root)
     except SlicebaseError as error:
         yield Complaint("settings", str(error.where), error.message, error.hint or "`tt config` shows the settings")
@@ -116,13 +122,6 @@ def _settings(examined: Examined) -> Iterator[Complaint]:
         message = "context.semantic is on, and the word vectors are not installed: contexts are built without them"
         hint = "pip install 'slicebase[semantic]', or `tt config context.semantic false`"
         yield Complaint("settings", SETTINGS, message, hint)
-
-
-def _kernel(_: Examined) -> Iterator[Complaint]:
-    try:
-        chosen_kernel()
-    except SlicebaseError as error:
-        yield Complaint("kernel", KERNEL, error.message, error.hint)
 
 
 def _temporary_files(examined: Examined) -> Iterator[Complaint]:
@@ -365,7 +364,12 @@ def _transcripts(examined: Examined) -> Iterator[Complaint]:
 
 
 def _hooks(examined: Examined) -> Iterator[Complaint]:
-    """Reports hooks whose last call failed within a week: the client goes on, and nobody sees it."""
+    """Reports hooks that store nothing, or whose last call failed within a week: the client goes on, nobody sees it."""
+    if can_only_be_read(examined.workspace.database):
+        for status in ClientHooks(examined.workspace).statuses():
+            if status.installed:
+                message = "the workspace can only be read: its hooks show files, and store no transcript"
+                yield Complaint("hooks", status.client, message, f"allow writing to {LOCAL}")
     failures = HookFailures(examined.workspace)
     found: dict[tuple[str, str], list[HookFailure]] = {}
     for each in failures.recent(Surroundings(examined.workspace).now()):
@@ -380,7 +384,6 @@ def _hooks(examined: Examined) -> Iterator[Complaint]:
 DOCTOR_CHECKS: Final[Mapping[str, Callable[[Examined], Iterator[Complaint]]]] = {
     "local": _local,
     "settings": _settings,
-    "kernel": _kernel,
     "litter": _temporary_files,
     "journal": _journal,
     "overflow": _overflow,

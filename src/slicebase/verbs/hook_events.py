@@ -69,11 +69,7 @@ def narrate_compacted(parts: Parts, session: str, unread: HookCall | None = None
         leaf = parts.truth.turns.session(session).facts.get("shown_last")
         narrative = narrate_session(Runs(parts), session, leaf).file_id
     finally:
-        note = notes.get(session)
-        # The next prompt may have dropped it already, or another compaction has begun, whose narrative says more.
-        if note is not None and note.worker in (None, os.getpid()):
-            note.narrative, note.worker = narrative, None
-            notes.put(session, note)
+        notes.narrated(session, narrative, os.getpid())
     find_losses(parts, session, unread, begun.before if begun is not None else None)
 
 
@@ -207,11 +203,14 @@ def _untold_compaction(work: HookWork) -> Compacted | None:
 
 def _note_look(work: HookWork, **seen: Any) -> None:
     """Notes what was seen of compactions, if the client does not tell of them."""
-    known = work.contexts.get(work.call.session) or SessionContext()
-    now = replace(known, **seen)
-    if now != known and not client_named(work.call.client).tells_compactions:
+
+    def changed(known: SessionContext | None) -> SessionContext | None:
+        now = replace(known or SessionContext(), **seen)
+        return now if now != (known or SessionContext()) else None
+
+    if not client_named(work.call.client).tells_compactions:
         with suppress(OSError, SlicebaseError):
-            work.contexts.put(work.call.session, now)
+            work.contexts.change(work.call.session, changed)
 
 
 def _begin_narrative(work: HookWork, note: Compacted) -> Compacted:
@@ -344,10 +343,11 @@ def _files(work: HookWork, known: "ShownFiles") -> str | None:
 
 def _note_files(work: HookWork, files: dict[str, str], passed: list[str]) -> None:
     """Notes which files a session's context has, and which it could have had."""
-    note = work.contexts.get(work.call.session) or SessionContext()
-    note.files, note.passed, note.is_new = files, passed, False
     with suppress(OSError, SlicebaseError):
-        work.contexts.put(work.call.session, note)
+        work.contexts.change(
+            work.call.session,
+            lambda note: replace(note or SessionContext(), files=files, passed=passed, is_new=False),
+        )
 
 
 def _shown(work: HookWork, built: "Context") -> str | None:
