@@ -107,6 +107,7 @@ CALLS = (
     call("show", TURN),
     call("slice", TURN, "--policy", "focused"),
     call("slice", TURN, "--bundle", "-"),
+    call("atlas", "--svg"),
     call("policy", status=2),
     call("policy list"),
     call("policy show", "focused"),

@@ -38,6 +38,7 @@ OTHERS = {
     "Slicebase.import_ session", "Slicebase.export to", "Library.create id", "Runs.start run_id",
     "Runs.from_session run_id", "Runs.from_file run_id", "Runs.from_file session", "Runs.claim id", "Runs.conflict id",
     "Runs.failure id", "create file_id", "run start run_id", "run from run_id",
+    "Graph.bundle to", "Graph.allowed refs",  # tests/verbs/test_shown.py has the forms of these
     "hook read session",  # the name that the client has for it, stored or not
 }  # fmt: skip
 FAMILIES = {Slicebase: "", Library: "library", Runs: "runs", Graph: "graph"}
