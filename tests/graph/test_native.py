@@ -3,6 +3,7 @@
 import hashlib
 import random
 import shutil
+import signal
 import sys
 import sysconfig
 from collections.abc import Callable
@@ -219,3 +220,26 @@ def test_a_number_that_is_no_turn_is_refused() -> None:
     session = random_session(3, "native")
     with pytest.raises(IndexError):
         selection.expand_many(session, [3], DEFAULT)
+
+
+@compiled
+def test_long_work_can_be_interrupted() -> None:
+    """A signal is handled meanwhile, and the next call works."""
+    session = random_session(2000, "native")
+    whole = policy_from({"max_nodes": 2000, "max_radius": 2000})
+
+    class AlarmError(Exception):
+        pass
+
+    def interrupt(*_: object) -> None:
+        raise AlarmError
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.02)
+        with pytest.raises(AlarmError):
+            selection.expand_many(session, range(2000), whole)  # takes far longer
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert len(selection.expand_many(session, [0], whole).turns) == 2000

@@ -158,7 +158,11 @@ class Kernel:
 
     def leave(self, writer):
         """Keeps a writer for the next call, unless it has grown."""
-        if writer.slot_room <= KEPT_SLOTS and writer.written.room < 2 * WRITTEN_SIZE:
+        number: cython.uint
+        kept: cython.size_t = writer.slot_room
+        for number in range(writer.family_room):
+            kept += writer.families[number].heap.room
+        if kept <= KEPT_SLOTS and writer.written.room < 2 * WRITTEN_SIZE:
             self.idle.append(writer)
         return 0
 
