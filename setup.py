@@ -21,6 +21,7 @@ def extension(name: str) -> Extension:
         [str(FOLDER / f"{name}.py")],
         # No two steps may be joined into one, because each of them rounds (ruling 8).
         extra_compile_args=["-O2", "-ffp-contract=off"],
+        depends=[str(path) for path in SOURCES],
         define_macros=[("SLICEBASE_NATIVE_SOURCE", f'"{DIGEST}"')],
     )
 

@@ -133,8 +133,8 @@ class Environment(NamedTuple):
 
     def install(self, *requirements: object, constraints: Path = CONSTRAINTS, **variables: str) -> None:
         """Installs packages. Wheels only: a compiler is used for ours alone, where it is given as its sources."""
-        options = ["--quiet", "--no-compile", "--only-binary", ":all:", "--constraint", constraints]
-        variables = {"PIP_CONSTRAINT": str(CONSTRAINTS), **variables}
+        options = ["--quiet", "--no-compile", "--only-binary", ":all:"]
+        variables = {"PIP_CONSTRAINT": str(constraints), **variables}  # counts for what builds ours, too
         from_registry("pip", "--python", self.programs / "python", "install", *options, *requirements, **variables)
 
     def run(self, *command: object, work: Path) -> str:

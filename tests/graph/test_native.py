@@ -3,6 +3,7 @@
 import hashlib
 import random
 import shutil
+import signal
 import sys
 import sysconfig
 from collections.abc import Callable
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 
 from slicebase.errors import SlicebaseError
 from slicebase.graph import best_first, selection
+from slicebase.graph.atlas import survey
 from slicebase.graph.binary32 import binary32
 from slicebase.graph.compact import CompactSession
 from slicebase.graph.policy import DEFAULT, SlicePolicyV1, policy_from
@@ -177,14 +179,6 @@ def test_many_at_once_are_the_same_as_one_after_the_other(kernel: selection.Kern
     session = random_session(400, kernel)
     small = policy_from({"max_nodes": 7})
     anchors = range(0, 400, 9)
-    found = selection.expand_many(session, anchors, small)
-    start = 0
-    for anchor, end in zip(anchors, found.ends, strict=True):
-        entries = best_first.expand(session, anchor, small)
-        assert list(found.turns[start:end]) == [entry[3] for entry in entries]
-        assert list(found.distances[start:end]) == [entry[1] for entry in entries]
-        assert list(found.priorities[start:end]) == [-entry[0] for entry in entries]
-        start = end
     requests = [(tid(anchor), small if anchor % 2 else DEFAULT) for anchor in anchors]
     exports: list[bytes | SlicebaseError] = []
     while len(exports) < len(requests):
@@ -217,5 +211,34 @@ def test_a_turn_takes_at_most_120_bytes_in_a_wide_family_too(kernel: selection.K
 @compiled
 def test_a_number_that_is_no_turn_is_refused() -> None:
     session = random_session(3, "native")
+    assert session.kernel is not None
     with pytest.raises(IndexError):
-        selection.expand_many(session, [3], DEFAULT)
+        session.kernel.expand(3, DEFAULT)
+    for anchors, above in (([3], [0]), ([0], [3])):
+        with pytest.raises(IndexError):
+            session.kernel.survey(anchors, above, DEFAULT)
+    with pytest.raises(ValueError):
+        session.kernel.survey([0, 1], [0], DEFAULT)
+
+
+@compiled
+def test_long_work_can_be_interrupted() -> None:
+    """A signal is handled meanwhile, and the next call works."""
+    session = random_session(2000, "native")
+    whole = policy_from({"max_nodes": 2000, "max_radius": 2000})
+
+    class AlarmError(Exception):
+        pass
+
+    def interrupt(*_: object) -> None:
+        raise AlarmError
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.02)
+        with pytest.raises(AlarmError):
+            survey(session, range(2000), whole)  # takes far longer
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert survey(session, [0], whole).sizes[0] == 2000

@@ -69,12 +69,23 @@ def test_no_requests_have_no_answers(memory: Slicebase) -> None:
     assert memory.graph.select_many([]) == []
 
 
+def test_many_sessions_of_which_one_slice_each_is_asked_for_are_not_read_completely(memory: Slicebase) -> None:
+    """What counts is how many slices of the same session are asked for."""
+    memory.truth.turns.add(Session("long", "test"), [turn(f"l{n}", session="long") for n in range(LONG)], annotate)
+    requests = [(name("l0"), DEFAULT), *((name(n), DEFAULT) for n in range(200))]
+    assert not [each for each in memory.graph.select_many(requests) if isinstance(each, SlicebaseError)]
+    with memory.truth.sessions.around(name("l0")) as graph:
+        assert isinstance(graph, StoredGraph)
+
+
+@pytest.mark.parametrize("anchor", [name("o1"), name(1)])
 @pytest.mark.parametrize(("value", "code"), [("fast", "bad-kernel"), ("NATIVE ", None), ("", None), ("plain", None)])
 def test_the_environment_chooses_a_version_that_there_is(
-    memory: Slicebase, monkeypatch: pytest.MonkeyPatch, value: str, code: str | None
+    memory: Slicebase, monkeypatch: pytest.MonkeyPatch, value: str, code: str | None, anchor: str
 ) -> None:
+    """Whether the session is in memory or read in parts."""
     monkeypatch.setenv(KERNEL, value)
-    (answer,) = memory.graph.select_many([(name("o1"), DEFAULT)])
+    (answer,) = memory.graph.select_many([(anchor, DEFAULT)])
     complaints = [each for each in memory.doctor()[0] if each.check == "kernel"]
     if isinstance(answer, SlicebaseError):
         assert answer.code == code or (code is None and answer.code == "no-kernel")

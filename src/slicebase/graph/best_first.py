@@ -102,27 +102,6 @@ def expand(  # noqa: C901  one loop and its steps: as methods of an object they 
     return selected
 
 
-class Expansions(NamedTuple):
-    """The turns that were selected around many anchors, one anchor after the other, in the order of selection."""
-
-    ends: "array[int]"  # for each anchor, where its turns end in the other arrays
-    turns: "array[int]"
-    distances: "array[int]"
-    priorities: "array[float]"
-
-
-def expand_many(session: CompactSession, anchors: Iterable[int], policy: SlicePolicyV1) -> Expansions:
-    """Returns the selected turns around each of these turns, by number."""
-    found = Expansions(array("Q"), array("I"), array("I"), array("f"))
-    for anchor in anchors:
-        for negated, distance, _, turn, _, _ in expand(session, anchor, policy):
-            found.turns.append(turn)
-            found.distances.append(distance)
-            found.priorities.append(-negated)
-        found.ends.append(len(found.turns))
-    return found
-
-
 def select(
     session: CompactSession, anchor_id: str, policy: SlicePolicyV1, wide: int = WIDE
 ) -> tuple[FrontierTurn, ...]:

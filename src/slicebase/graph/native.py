@@ -160,7 +160,11 @@ class Kernel:
 
     def leave(self, writer):
         """Keeps a writer for the next call, unless it has grown."""
-        if writer.slot_room <= KEPT_SLOTS and writer.written.room < 2 * WRITTEN_SIZE:
+        number: cython.uint
+        kept: cython.size_t = writer.slot_room
+        for number in range(writer.family_room):
+            kept += writer.families[number].heap.room
+        if kept <= KEPT_SLOTS and writer.written.room < 2 * WRITTEN_SIZE:
             self.idle.append(writer)
         return 0
 
@@ -266,27 +270,6 @@ class Kernel:
             entry: Entry = writer.selected.items[place]
             source = -1 if entry.source == NOTHING else entry.source
             found.append((-entry.priority, entry.distance, entry.rank, entry.turn, source, None))
-        self.leave(writer)
-        return found
-
-    def expand_many(self, anchors, policy):
-        """Returns the same as `best_first.expand_many`, as bytes of C numbers. Other threads run meanwhile."""
-        asked = array("I", anchors)
-        count: cython.size_t = len(asked)
-        writer: SliceWriter = self.writer()
-        writer.rules = self.prepared(policy).rules
-        place: cython.size_t
-        for place in range(count):
-            self.refuse_unknown(asked[place])
-        numbers: cython.p_uint = cython.cast(cython.p_uint, cython.cast(cython.size_t, asked.buffer_info()[0]))
-        with cython.nogil:
-            writer.expand_all(numbers, count)
-        found = [
-            PyBytes_FromStringAndSize(writer.export.data, writer.export.count),
-            PyBytes_FromStringAndSize(writer.hashed.data, writer.hashed.count),
-            PyBytes_FromStringAndSize(writer.written.data, writer.written.count),
-            PyBytes_FromStringAndSize(writer.ends.data, writer.ends.count),
-        ]
         self.leave(writer)
         return found
 

@@ -45,14 +45,12 @@ cdef class SliceWriter(Expander):
     cdef Buffer export
     cdef Buffer hashed
     cdef Buffer written
-    cdef Buffer ends
     cdef Pairs turns
     cdef Pairs edges
     cdef char name[16]
 
     cdef int write(self, uint32_t anchor, Text tail, Text end) except -1 nogil
     cdef size_t write_all(self, Job *jobs, size_t count) except? 0 nogil
-    cdef int expand_all(self, const uint32_t *anchors, size_t count) except -1 nogil
     cdef int sort_turns(self) except -1 nogil
     cdef int sort_edges(self) except -1 nogil
     cdef int put_turn(self, uint32_t turn) except -1 nogil

@@ -163,7 +163,6 @@ class SliceWriter:
         free(self.export.data)
         free(self.hashed.data)
         free(self.written.data)
-        free(self.ends.data)
         free(self.turns.items)
         free(self.edges.items)
 
@@ -225,27 +224,6 @@ class SliceWriter:
                 put(cython.address(self.written), self.export.data, self.export.count)
                 jobs[place].stop = self.written.count
         return count
-
-    def expand_all(self, anchors, count):
-        """Selects the turns around each anchor: turns, distances and priorities, and where those of an anchor end."""
-        place: cython.size_t
-        number: cython.size_t
-        total: uint64_t = 0
-        self.export.count = self.hashed.count = self.written.count = self.ends.count = 0
-        for place in range(count):
-            self.run(anchors[place])
-            reserve(cython.address(self.export), 4 * self.selected.count)
-            reserve(cython.address(self.hashed), 4 * self.selected.count)
-            reserve(cython.address(self.written), 4 * self.selected.count)
-            for number in range(self.selected.count):
-                entry: cython.pointer(Entry) = self.selected.items + number
-                put(cython.address(self.export), cython.cast(cython.p_char, cython.address(entry.turn)), 4)
-                put(cython.address(self.hashed), cython.cast(cython.p_char, cython.address(entry.distance)), 4)
-                put(cython.address(self.written), cython.cast(cython.p_char, cython.address(entry.priority)), 4)
-            total += self.selected.count
-            reserve(cython.address(self.ends), 8)
-            put(cython.address(self.ends), cython.cast(cython.p_char, cython.address(total)), 8)
-        return 0
 
     def sort_turns(self):
         """Sorts the selected turns by id, and notes their places (§6.2)."""

@@ -3,13 +3,12 @@
 Arrays have two versions, plain and compiled, which return the same. `with_kernel` chooses one for a session.
 """
 
-from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Final, Literal
 
 from slicebase.errors import SlicebaseError
 from slicebase.graph import best_first, on_demand
-from slicebase.graph.best_first import WIDE, Expansions
+from slicebase.graph.best_first import WIDE
 from slicebase.graph.compact import CompactSession
 from slicebase.graph.export import ContextSlice
 from slicebase.graph.on_demand import SessionSource
@@ -72,14 +71,6 @@ def context_slice(graph: SliceGraph, anchor_id: str, policy: SlicePolicyV1) -> C
     if graph.kernel is None:
         return best_first.context_slice(graph, anchor_id, policy)
     return graph.kernel.context_slice(graph, anchor_id, policy)
-
-
-def expand_many(session: CompactSession, anchors: Iterable[int], policy: SlicePolicyV1) -> Expansions:
-    """Returns the selected turns around each of these turns, by number. Compiled, other threads run meanwhile."""
-    if session.kernel is None:
-        return best_first.expand_many(session, anchors, policy)
-    turns, distances, priorities, ends = session.kernel.expand_many(anchors, policy)
-    return Expansions(array("Q", ends), array("I", turns), array("I", distances), array("f", priorities))
 
 
 def exports(session: CompactSession, requests: Sequence[tuple[str, SlicePolicyV1]]) -> list[bytes | SlicebaseError]:

@@ -7,11 +7,13 @@ reads a large session completely, and a process that asks often reads at most tw
 
 import os
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 
 from slicebase.core.ids import uuid_of
 from slicebase.core.times import is_up_to
+from slicebase.errors import SlicebaseError
 from slicebase.graph.compact import TYPES_BY_BITS, CompactSession, compact
 from slicebase.graph.export import ContextSlice
 from slicebase.graph.policy import SlicePolicyV1
@@ -28,7 +30,7 @@ KEPT_TURNS = 2_000_000  # in all cached sessions together; a turn takes about a 
 
 _OF_A_SLICE = 100  # turns that a slice of a session reads, roughly: those that it selects and their neighbours
 
-GraphOf = Callable[[str, SlicePolicyV1], CompactSession | StoredGraph]
+_LAST_USED = 4  # cached sessions in which a turn is looked for first
 _Wanted = tuple[str, int | None]  # a session, and the time up to which its turns are read
 
 
@@ -70,6 +72,8 @@ class Sessions:
             yield self._around(turn_id, as_of)
 
     def _around(self, turn_id: str, as_of: int | None) -> CompactSession | StoredGraph:
+        if os.environ.get(KERNEL):  # a name that is wrong is an error, even where no array is needed
+            chosen_kernel()
         session = self._home(turn_id)
         wanted = session, as_of
         kept = self._current(wanted)
@@ -85,27 +89,33 @@ class Sessions:
         return StoredGraph(self._connection, session, as_of, counted)
 
     @contextmanager
-    def around_many(self, count: int) -> Iterator[GraphOf]:
-        """Gives a function that returns the graph of a turn's session, for so many slices.
+    def around_many(
+        self, requests: Sequence[tuple[str, SlicePolicyV1]]
+    ) -> Iterator[list[CompactSession | StoredGraph | SlicebaseError]]:
+        """Gives the graph of each turn's session, from which slices by these policies are selected, or the error.
 
-        Inside the block, every session is in one state.
+        A session is read completely where that takes less time than its slices. Inside the block, it is in one state.
         """
         with self._database.reading():
-            graphs: dict[str, CompactSession | StoredGraph] = {}
-            last: list[CompactSession] = []
+            homes = [self._home_or_error(turn) for turn, _ in requests]
+            counts = Counter(home for home in homes if isinstance(home, str))
+            graphs: dict[str, CompactSession | StoredGraph | SlicebaseError] = {}
+            for home, (turn, policy) in zip(homes, requests, strict=True):
+                if isinstance(home, str) and isinstance(graphs.get(home), StoredGraph | None):
+                    try:
+                        graphs[home] = self._worth_reading(home, policy, counts[home]) or self._around(turn, None)
+                    except SlicebaseError as error:
+                        graphs[home] = error
+            yield [graphs[home] if isinstance(home, str) else home for home in homes]
 
-            def graph_of(turn_id: str, policy: SlicePolicyV1) -> CompactSession | StoredGraph:
-                if last and last[0].has(turn_id):
-                    return last[0]
-                session = self._home(turn_id)
-                found = graphs.get(session)
-                if found is None or (isinstance(found, StoredGraph) and self._may_select_all(session, policy)):
-                    found = graphs[session] = self._worth_reading(session, policy, count) or self._around(turn_id, None)
-                if isinstance(found, CompactSession):
-                    last[:] = [found]
-                return found
-
-            yield graph_of
+    def _home_or_error(self, turn_id: str) -> str | SlicebaseError:
+        for (session, _), kept in islice(reversed(self._kept.items()), _LAST_USED):
+            if kept.graph.has(turn_id):  # faster than to look it up
+                return session
+        try:
+            return self._home(turn_id)
+        except SlicebaseError as error:
+            return error
 
     def slice_around(self, turn_id: str, policy: SlicePolicyV1, as_of: int | None = None) -> ContextSlice:
         """Returns the context slice around a turn, of what there was at a time."""

@@ -25,18 +25,22 @@ _FEW: Final = 32  # requests for which another thread is not started
 def slices_of(parts: Parts, requests: Sequence[AskedSlice]) -> list[SliceAnswer]:
     """Returns the export of the slice for each request, or the error in its place."""
     answers: list[SliceAnswer] = [b""] * len(requests)
-    with parts.truth.sessions.around_many(len(requests)) as graph_of:
+    named: list[tuple[int, AskedSlice]] = []
+    for place, (turn, policy) in enumerate(requests):
+        try:
+            whole = is_uuid(turn) and turn.islower()
+            named.append((place, (turn if whole else parts.stored_names.id("turn", turn), policy)))
+        except SlicebaseError as error:
+            answers[place] = error
+    with parts.truth.sessions.around_many([request for _, request in named]) as graphs:
         groups: dict[CompactSession, list[tuple[int, AskedSlice]]] = {}
-        for place, (turn, policy) in enumerate(requests):
-            try:
-                name = turn if is_uuid(turn) and turn.islower() else parts.stored_names.id("turn", turn)
-                graph = graph_of(name, policy)
-                if isinstance(graph, CompactSession):
-                    groups.setdefault(graph, []).append((place, (name, policy)))
-                else:
-                    answers[place] = context_slice(graph, name, policy).export
-            except SlicebaseError as error:
-                answers[place] = error
+        for (place, request), graph in zip(named, graphs, strict=True):
+            if isinstance(graph, SlicebaseError):
+                answers[place] = graph
+            elif isinstance(graph, CompactSession):
+                groups.setdefault(graph, []).append((place, request))
+            else:
+                answers[place] = context_slice(graph, *request).export
         for session, asked in groups.items():
             found = _selected(session, [request for _, request in asked])
             for (place, _), answer in zip(asked, found, strict=True):
