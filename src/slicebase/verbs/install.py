@@ -4,6 +4,7 @@ Slice files are never changed: they belong to the user. The database is removed 
 """
 
 import shutil
+import stat
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -72,15 +73,23 @@ def _steps(workspace: Workspace, delete_data: bool) -> Iterator[RemovalStep]:
     for file in files_with_block(workspace):
         yield RemovalStep(f"the block in {file}", partial(keep_block, workspace, file, remove=True))
     if workspace.cache.exists():
-        yield RemovalStep(f"the cache {workspace.cache}", lambda: shutil.rmtree(workspace.cache))
+        yield RemovalStep(f"the cache {workspace.cache}", lambda: _remove_tree(workspace.cache))
     if delete_data:
         for path in _database_files(workspace):
             yield RemovalStep(f"the database {path}", path.unlink)
         if workspace.steps.exists():
-            yield RemovalStep(f"the folder {workspace.steps}", lambda: shutil.rmtree(workspace.steps))
+            yield RemovalStep(f"the folder {workspace.steps}", lambda: _remove_tree(workspace.steps))
     local = root / LOCAL
     if local.exists():
         yield RemovalStep(f"the folder {local}, if nothing else is in it", lambda: _remove_if_empty(workspace))
+
+
+def _remove_tree(path: Path) -> None:
+    """Removes a folder with everything in it, or what a clone has in its place: to open a pipe would wait forever."""
+    if stat.S_ISDIR(path.lstat().st_mode):
+        shutil.rmtree(path)
+    else:
+        path.unlink()
 
 
 def _database_files(workspace: Workspace) -> list[Path]:

@@ -131,7 +131,9 @@ def _is_needed_elsewhere(root: Path) -> bool:
     found = repository_of(root)
     pattern = (f"merge={_DRIVER}", "--", f":(glob)**/{ATTRIBUTES}")
     try:
-        files = run_git(found.top if found else root, "grep", "--untracked", "-l", "-F", *pattern)
+        # also in ignored folders: the files that say what is ignored can be pipes, which git would wait for
+        everywhere = ("--untracked", "--no-exclude-standard")
+        files = run_git(found.top if found else root, "grep", *everywhere, "-l", "-F", *pattern)
     except SlicebaseError:
         return False
     return bool(files.strip())
