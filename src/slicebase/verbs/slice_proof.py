@@ -5,7 +5,10 @@ edges and annotations are all found here was right once, and what is here beyond
 something here contradicts it, or where no growth explains the selection.
 """
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from heapq import nsmallest
 from typing import Final
 
 from slicebase.core.hashing import digest
@@ -13,6 +16,7 @@ from slicebase.core.times import from_text, whole_seconds
 from slicebase.errors import SlicebaseError
 from slicebase.graph.binary32 import shortest
 from slicebase.graph.bundle import Bundle, Sibling, snapshot_hash
+from slicebase.graph.compact import CompactSession
 from slicebase.graph.export import ExportedTurn, ExportFinding, SliceExport, compare
 from slicebase.graph.kernel_export import select_with_higher_ids
 from slicebase.graph.policy import DEFAULT, PRESETS, SlicePolicyV1, policy_with
@@ -21,6 +25,7 @@ from slicebase.graph.select import Scored, TurnGraph, select
 from slicebase.graph.selection import context_slice
 from slicebase.graph.turn import Annotation, Edge
 from slicebase.truth.policies import policy_named
+from slicebase.truth.stored_graph import StoredGraph
 from slicebase.truth.truth import Truth
 from slicebase.truth.turns import StoredTurn
 from slicebase.verbs.bundle import around
@@ -145,6 +150,8 @@ class _Proof:
                 self._parents(graph, bundle, siblings)
             if not self._findings:
                 self._growth(graph, policy, now)
+            if self._drift and not self._findings:
+                self._order(graph, policy)
             if not (self._findings or self._drift or self._explained or self._unchecked):
                 self._drift.append(Drift("new turns", ()))  # one that took the place of a sibling
 
@@ -244,6 +251,22 @@ class _Proof:
         for each in compare(self._export, now):
             self._broken("selection", f"no growth explains {each.place}", each.derived, each.stored)
 
+    def _order(self, graph: CompactSession | StoredGraph, policy: SlicePolicyV1) -> None:
+        """Looks whether what is new came after what the slice has, as it must where turns are only appended.
+
+        Where edges or annotations were added to stored turns, a turn can be selected that was not then: that says
+        nothing. Turns that were stored in another order elsewhere look as if some had been taken out of the slice.
+        """
+        session = self._export.turns[0].session_id
+        annotated = Counter(turn for each in self._truth.turns.annotations_of(session) for turn in each.turns)
+        if any(self._truth.turns.links_of(session)) or max(annotated.values(), default=0) > 1:
+            return
+        if not _was_so(graph, self._export, policy, "ties" in self._explained):
+            why = (
+                "turns that came before others that it has are not in it: they were left out, or it was made elsewhere"
+            )
+            self._unchecked.append(Unchecked("order", f"{why}, where turns were stored in another order", stops=True))
+
 
 def _values_of(annotation: Annotation) -> tuple[object, ...]:
     return (
@@ -281,12 +304,13 @@ def _new_turns(graph: TurnGraph, export: SliceExport, policy: SlicePolicyV1, hig
     """
     wanted = {turn.id: turn for turn in export.turns}
     new: set[str] = set()
+
+    def is_old(turn_id: str) -> bool:
+        return turn_id not in new
+
     for only in (*[False] * _ROUNDS, True):
-        then, anchor = _Then(graph, wanted, new, only), export.anchor_turn_id
-        if higher_ids:
-            selected = select_with_higher_ids(then, anchor, policy)
-        else:
-            selected = {each.turn_id for each in select(then, anchor, policy)}
+        then = _Then(graph, wanted, wanted.__contains__ if only else is_old, is_old)
+        selected = _selected(then, export.anchor_turn_id, policy, higher_ids)
         if selected == wanted.keys():
             return new
         if not selected - wanted.keys():
@@ -295,30 +319,68 @@ def _new_turns(graph: TurnGraph, export: SliceExport, policy: SlicePolicyV1, hig
     return None
 
 
-class _Then:
-    """A graph without turns that are new, with the values that some turns had; or with `only` these turns."""
+_MOMENTS: Final = 64  # that are tried
 
-    def __init__(self, graph: TurnGraph, values: Mapping[str, ExportedTurn], new: set[str], only: bool) -> None:
+
+def _was_so(graph: CompactSession | StoredGraph, export: SliceExport, policy: SlicePolicyV1, higher_ids: bool) -> bool:
+    """Returns whether the first turns that were stored, with all of the slice among them, give its selection.
+
+    They are those up to the last turn of the slice, or some more, of which one takes the place of a sibling.
+    """
+    wanted = {turn.id: turn for turn in export.turns}
+    newest = max(map(graph.number_of, wanted))
+
+    def moments() -> Iterator[int]:
+        yield newest
+        parents = {parent for turn in wanted for parent in graph.parents(turn)}
+        families = {child for parent in parents for child in graph.children(parent)}
+        later = (number for child in families if (number := graph.number_of(child)) > newest)
+        yield from nsmallest(_MOMENTS, later)
+
+    def gives_it(last: int) -> bool:
+        was = partial(_is_up_to, graph, last)
+        return _selected(_Then(graph, wanted, was, was), export.anchor_turn_id, policy, higher_ids) == wanted.keys()
+
+    return any(map(gives_it, moments()))
+
+
+def _is_up_to(graph: CompactSession | StoredGraph, last: int, turn_id: str) -> bool:
+    return graph.number_of(turn_id) <= last
+
+
+def _selected(then: "_Then", anchor: str, policy: SlicePolicyV1, higher_ids: bool) -> set[str]:
+    if higher_ids:
+        return select_with_higher_ids(then, anchor, policy)
+    return {each.turn_id for each in select(then, anchor, policy)}
+
+
+class _Then:
+    """A graph with those turns that were there, and the values that some of them had."""
+
+    def __init__(
+        self,
+        graph: TurnGraph,
+        values: Mapping[str, ExportedTurn],
+        was: Callable[[str], bool],
+        was_parent: Callable[[str], bool],
+    ) -> None:
         self._graph = graph
         self._values = values
-        self._new = new
-        self._only = only
+        self._was = was
+        self._was_parent = was_parent
         self._families: dict[tuple[str, ...], list[str]] = {}  # by parents
-
-    def _was(self, turn_id: str) -> bool:
-        return turn_id in self._values if self._only else turn_id not in self._new
 
     def get_turn(self, turn_id: str) -> Scored:
         return self._values.get(turn_id) or self._graph.get_turn(turn_id)
 
     def parents(self, turn_id: str) -> list[str]:
-        return [each for each in self._graph.parents(turn_id) if self._was(each)]
+        return list(filter(self._was, self._graph.parents(turn_id)))
 
     def children(self, turn_id: str) -> list[str]:
-        return [each for each in self._graph.children(turn_id) if self._was(each)]
+        return list(filter(self._was, self._graph.children(turn_id)))
 
     def siblings(self, turn_id: str, limit: int | None) -> list[str]:
-        above = tuple(each for each in self._graph.parents(turn_id) if each not in self._new)
+        above = tuple(filter(self._was_parent, self._graph.parents(turn_id)))
         if above not in self._families:
             family = {child for parent in above for child in self.children(parent)}
             self._families[above] = sorted(family, key=lambda each: (-self.get_turn(each).salience, each))
