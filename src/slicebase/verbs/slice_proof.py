@@ -325,7 +325,8 @@ _MOMENTS: Final = 64  # that are tried
 def _was_so(graph: CompactSession | StoredGraph, export: SliceExport, policy: SlicePolicyV1, higher_ids: bool) -> bool:
     """Returns whether the first turns that were stored, with all of the slice among them, give its selection.
 
-    They are those up to the last turn of the slice, or some more, of which one takes the place of a sibling.
+    They are those up to the last turn of the slice, or some more: a parent that brings siblings, or a sibling that
+    takes the place of another.
     """
     wanted = {turn.id: turn for turn in export.turns}
     newest = max(map(graph.number_of, wanted))
@@ -333,8 +334,8 @@ def _was_so(graph: CompactSession | StoredGraph, export: SliceExport, policy: Sl
     def moments() -> Iterator[int]:
         yield newest
         parents = {parent for turn in wanted for parent in graph.parents(turn)}
-        families = {child for parent in parents for child in graph.children(parent)}
-        later = (number for child in families if (number := graph.number_of(child)) > newest)
+        families = parents | {child for parent in parents for child in graph.children(parent)}
+        later = (number for each in families if (number := graph.number_of(each)) > newest)
         yield from nsmallest(_MOMENTS, later)
 
     def gives_it(last: int) -> bool:
