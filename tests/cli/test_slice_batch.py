@@ -83,7 +83,7 @@ def test_a_reader_that_closes_the_pipe_has_enough(tt: Tt, tmp_path: Path) -> Non
     """What cannot be written is no fault of the file with the requests."""
     tt("import", SAMPLE)
     (tmp_path / "requests").write_text('{"anchor_turn_id": "turn"}\n')
-    command = [sys.executable, "-m", "slicebase", "--root", str(tmp_path), "slice", "--batch", tmp_path / "requests"]
+    command = [sys.executable, "-m", "slicebase", "--root", str(tmp_path), "slice", "--batch", f"{tmp_path}/requests"]
     ours, theirs = os.pipe()
     os.close(ours)
     done = subprocess.run(command, stdout=theirs, stderr=subprocess.PIPE, check=False)
