@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -76,3 +77,15 @@ def test_a_request_is_answered_before_the_next_one_is_written(tt: Tt, tmp_path: 
             assert json.loads(process.stdout.readline())["anchor_turn_id"] == turn
         process.stdin.close()
         assert process.wait() == 0
+
+
+def test_a_reader_that_closes_the_pipe_has_enough(tt: Tt, tmp_path: Path) -> None:
+    """What cannot be written is no fault of the file with the requests."""
+    tt("import", SAMPLE)
+    (tmp_path / "requests").write_text('{"anchor_turn_id": "turn"}\n')
+    command = [sys.executable, "-m", "slicebase", "--root", str(tmp_path), "slice", "--batch", f"{tmp_path}/requests"]
+    ours, theirs = os.pipe()
+    os.close(ours)
+    done = subprocess.run(command, stdout=theirs, stderr=subprocess.PIPE, check=False)
+    os.close(theirs)
+    assert (done.returncode, done.stderr) == (0, b"")

@@ -57,6 +57,18 @@ def test_the_selection_follows_from_the_bundle_of_any_graph(
     assert len(made.graph.turns) + len(made.graph.siblings) <= policy.max_nodes * (1 + policy.max_siblings_per_node)
 
 
+@settings(max_examples=20 * MORE)
+@given(st.floats(0, 1, width=32), st.integers(2, 8), st.integers(1, 3))
+def test_a_bundle_of_equal_siblings_is_consistent_whatever_their_salience(
+    salience: float, children: int, limit: int
+) -> None:
+    """A salience is written as a decimal and means a binary32 number: else selected siblings differ from others."""
+    turns = [turn(0), *(turn(number, "synthesis", salience) for number in range(1, children + 1))]
+    family = graph(turns, *((0, number) for number in range(1, children + 1)))
+    made = bundle_of(family, tid(children), SlicePolicyV1(max_nodes=2, max_siblings_per_node=limit))
+    assert examine(made.to_bytes()).proof().status == "CONSISTENT"
+
+
 def test_a_bundle_has_the_same_bytes_again_in_canonical_form(bundle: Bundle) -> None:
     assert canonical(json.loads(bundle.to_bytes())) == bundle.to_bytes()
     anchor = json.loads(bundle.export)["anchor_turn_id"]

@@ -202,6 +202,8 @@ def read_input(path: str) -> Iterator[IO[bytes]]:
     try:
         with open(path, "rb") as stream:
             yield stream
+    except BrokenPipeError:
+        raise  # of the output: no file that is read has such an error
     except OSError as error:
         raise SlicebaseError("no-input", str(error.strerror), where=Where(path)) from None
 

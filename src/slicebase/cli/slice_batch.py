@@ -44,10 +44,15 @@ def print_batch(graph: "Graph", path: str) -> int:
     with read_input(path) as stream, _progress(_blocks(stream, path)) as blocks:
         for block in blocks:
             for together in _portions([(number, policies.request(line, number)) for number, line in block]):
-                answers = _answers(graph, together, path)
-                failed = failed or any(is_error for is_error, _ in answers)
-                print_json_lines([answer for _, answer in answers])
+                failed |= _print_answers(graph, together, path)
     return Exit.FINDINGS if failed else Exit.DONE
+
+
+def _print_answers(graph: "Graph", items: list[_Item], path: str) -> bool:
+    """Prints the answers to requests, and keeps none of them. Returns whether one is an error."""
+    answers = _answers(graph, items, path)
+    print_json_lines(answer for _, answer in answers)
+    return any(is_error for is_error, _ in answers)
 
 
 def _answers(graph: "Graph", items: list[_Item], path: str) -> list[tuple[bool, bytes]]:

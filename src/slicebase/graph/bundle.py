@@ -130,7 +130,7 @@ class AroundGraph:
 
     def __init__(self, export: SliceExport, around: GraphAround) -> None:
         self._turns: dict[str, _Scored] = {turn.id: _Scored(turn.phase, turn.salience) for turn in export.turns}
-        self._turns |= {each.id: _Scored(each.phase, float(each.salience)) for each in around.siblings}
+        self._turns |= {each.id: _Scored(each.phase, binary32(float(each.salience))) for each in around.siblings}
         self._parents = {turn.id: turn.parents for turn in around.turns}
         self._parents |= {each.id: each.parents for each in around.siblings}
         self._children: dict[str, list[str]] = defaultdict(list)
