@@ -216,6 +216,19 @@ def test_an_annotation_that_never_was_is_broken(memory: Slicebase) -> None:
     assert memory.graph.verify(elsewhere).status == "UNVERIFIABLE"
 
 
+def test_an_annotator_that_the_values_are_not_from_is_broken(memory: Slicebase) -> None:
+    before = memory.graph.bundle(name("a"))
+    again = replace(annotation(name("b"), salience=0.875), annotator="other/1")
+    for record in annotation_records("s", [again]):
+        memory.truth.turns.annotate(record)
+    bundle = memory.graph.bundle(name("a"))
+    assert len(bundle.annotators) == 2
+    assert memory.graph.verify(before.to_bytes()).status == "DRIFTED"
+    for made, annotators in ((before, bundle.annotators), (bundle, before.annotators), (before, ("other/1",))):
+        export = read_export(made.export.encode())
+        assert memory.graph.verify(forged(made, export, annotators=annotators)).status == "BROKEN"
+
+
 def test_edges_that_were_removed_or_invented_are_broken(memory: Slicebase) -> None:
     export = memory.graph.select(name("a")).contents
     fewer = replace(export, edges=export.edges[1:])

@@ -155,16 +155,20 @@ class _Proof:
         if bundle is not None and (elsewhere := sorted({*bundle.annotators} - here)):
             self._unchecked.append(Unchecked("annotations", f"made elsewhere by {', '.join(elsewhere)}", stops=True))
             return
-        again = []
+        again, used = [], set()
         for turn in self._export.turns:
             values = [_values_of(each) for each in known[turn.id]]
-            if _values(turn) not in values:
+            by = {each.annotator for each in known[turn.id] if _values_of(each) == _values(turn)}
+            used |= by
+            if not (by if bundle is None else by & {*bundle.annotators}):
                 self._broken("annotation", f"turn:{turn.id} was never annotated so", None, _values(turn))
             elif _values(turn) != values[-1]:
                 again.append(f"turn:{turn.id}")
         for name, sibling in siblings.items():
             if (sibling.phase, sibling.salience) not in {(each.phase, shortest(each.salience)) for each in known[name]}:
                 self._broken("annotation", f"turn:{name} was never annotated so", None, sibling.salience)
+        if bundle is not None and (idle := sorted({*bundle.annotators} - used)):
+            self._broken("annotators", "none of the turns has its values from these", sorted(used), idle)
         if again:
             self._drift.append(Drift("new annotations", tuple(again)))
 
