@@ -124,5 +124,6 @@ def _replay(graph: "Graph", path: str, as_json: bool) -> int:
         print_json({"sessions": [each._asdict() for each in answers]})
     else:
         for each in answers:
-            print_text(f"{each.answer:12}  session:{each.session}  {each.message}")
+            of = "" if each.session is None else f"session:{each.session}  "
+            print_text(f"{each.answer:12}  {of}{each.message}")
     return Exit.FINDINGS if "BROKEN" in found else Exit.UNVERIFIABLE if "UNVERIFIABLE" in found else Exit.DONE
