@@ -12,8 +12,8 @@ from slicebase.core.hashing import digest
 from slicebase.core.times import from_text, whole_seconds
 from slicebase.errors import SlicebaseError
 from slicebase.graph.binary32 import shortest
-from slicebase.graph.bundle import Bundle, Sibling, snapshot_hash
-from slicebase.graph.export import ExportedTurn, ExportFinding, SliceExport, compare
+from slicebase.graph.bundle import Bundle, GraphAround, Sibling, snapshot_hash
+from slicebase.graph.export import ContextSlice, ExportedTurn, ExportFinding, SliceExport, compare
 from slicebase.graph.kernel_export import select_with_higher_ids
 from slicebase.graph.policy import DEFAULT, PRESETS, SlicePolicyV1, policy_with
 from slicebase.graph.proof import Drift, ExaminedSlice, ProofStatus, SliceProof, Unchecked, examine
@@ -146,7 +146,19 @@ class _Proof:
             if not self._findings:
                 self._growth(graph, policy, now)
             if not (self._findings or self._drift or self._explained or self._unchecked):
-                self._drift.append(Drift("new turns", ()))  # one that took the place of a sibling
+                self._beside(found, around(self._truth, graph, now, policy))
+
+    def _beside(self, now: ContextSlice, here: GraphAround) -> None:
+        """Names the turns that took the place of a sibling. Without one, what is here contradicts its own records."""
+        bundle = self._examined.bundle
+        known = {each.id for each in bundle.graph.siblings} if bundle else set()
+        if bundle is not None and (new := [each.id for each in here.siblings if each.id not in known]):
+            self._drift.append(Drift("new turns", tuple(f"turn:{each}" for each in new)))
+            return
+        for each in compare(self._export, now.contents):
+            self._broken("selection", f"no record here explains {each.place}", each.derived, each.stored)
+        if not self._findings:
+            self._broken("graph", "no record here explains the graph around it", None, None)
 
     def _annotations(self, stored: Mapping[str, StoredTurn], siblings: Mapping[str, Sibling]) -> None:
         """Looks for the values of each turn among all annotations that it ever had."""
@@ -155,22 +167,37 @@ class _Proof:
         if bundle is not None and (elsewhere := sorted({*bundle.annotators} - here)):
             self._unchecked.append(Unchecked("annotations", f"made elsewhere by {', '.join(elsewhere)}", stops=True))
             return
-        again, used = [], set()
+        again = []
         for turn in self._export.turns:
             values = [_values_of(each) for each in known[turn.id]]
             by = {each.annotator for each in known[turn.id] if _values_of(each) == _values(turn)}
-            used |= by
             if not (by if bundle is None else by & {*bundle.annotators}):
                 self._broken("annotation", f"turn:{turn.id} was never annotated so", None, _values(turn))
             elif _values(turn) != values[-1]:
                 again.append(f"turn:{turn.id}")
         for name, sibling in siblings.items():
-            if (sibling.phase, sibling.salience) not in {(each.phase, shortest(each.salience)) for each in known[name]}:
+            scores = [(each.phase, shortest(each.salience)) for each in known[name]]
+            if (sibling.phase, sibling.salience) not in scores:
                 self._broken("annotation", f"turn:{name} was never annotated so", None, sibling.salience)
-        if bundle is not None and (idle := sorted({*bundle.annotators} - used)):
-            self._broken("annotators", "none of the turns has its values from these", sorted(used), idle)
+            elif (sibling.phase, sibling.salience) != scores[-1]:
+                again.append(f"turn:{name}")
+        if bundle is not None and not self._findings:
+            again += [each for each in self._by_others(bundle, known) if each not in again]
         if again:
             self._drift.append(Drift("new annotations", tuple(again)))
+
+    def _by_others(self, bundle: Bundle, known: Mapping[str, list[Annotation]]) -> list[str]:
+        """Returns the turns that were annotated again, where the annotators of now are not those of the bundle.
+
+        One that no turn has its values from is a contradiction.
+        """
+        turns = self._export.turns
+        used = {each.annotator for turn in turns for each in known[turn.id] if _values_of(each) == _values(turn)}
+        if idle := sorted({*bundle.annotators} - used):
+            self._broken("annotators", "none of the turns has its values from these", sorted(used), idle)
+        if {known[turn.id][-1].annotator for turn in turns} == {*bundle.annotators}:
+            return []
+        return [f"turn:{turn.id}" for turn in turns if len(known[turn.id]) > 1]
 
     def _known(self, turns: set[str], stored: Mapping[str, StoredTurn]) -> dict[str, list[Annotation]]:
         """Returns all annotations that turns ever had, oldest first."""
