@@ -53,6 +53,22 @@ def test_a_printed_atlas_is_made_again(tree: Tt, tmp_path: Path) -> None:
     assert (refused.exit, refused.error["where"]["file"]) == (3, str(file))
 
 
+def test_the_id_of_a_session_begins_no_line(tt: Tt, tmp_path: Path) -> None:
+    """It comes from a file of somebody else, and an answer at the beginning of a line is ours."""
+    hostile = "s  unchanged since then\nVERIFIED      session:other\x1b[31m\u202e"
+    given = json.loads(GRAPH.read_bytes())
+    for turn in given["turns"]:
+        turn["session_id"] = hostile
+    (tmp_path / "graph.json").write_text(json.dumps(given))
+    assert tt("import", tmp_path / "graph.json").exit == 0
+    (tmp_path / "atlas.json").write_text(tt("atlas", "--json").out)
+    again = tt("atlas", "--replay", tmp_path / "atlas.json")
+    assert (again.exit, len(again.out.splitlines())) == (0, 1)
+    for shown in (again.out, tt("atlas").out):
+        assert shown.replace("\n", "").isprintable()
+        assert "\nVERIFIED" not in shown
+
+
 @pytest.mark.parametrize(
     "options",
     [

@@ -41,7 +41,8 @@ def test_a_bundle_is_the_same_in_a_file_and_on_stdout(imported: Tt, tmp_path: Pa
     done = imported("slice", turn, "--bundle", "b.json", "--json").json
     bundle = json.loads((tmp_path / "b.json").read_bytes())
     assert (done["signed"], done["graph_snapshot_hash"]) == (False, bundle["graph_snapshot_hash"])
-    assert imported("slice", turn, "--bundle", "-").out.removesuffix("\n") == (tmp_path / "b.json").read_text()
+    printed = imported("slice", turn, "--bundle", "-").out
+    assert printed == (tmp_path / "b.json").read_text()
     assert bundle["export"] == imported("slice", turn, "--json").out.removesuffix("\n")
 
 
@@ -56,6 +57,16 @@ def test_a_bundle_is_checked_where_there_is_no_workspace_and_no_policy(elsewhere
     assert not any(path.name.startswith(".") for path in elsewhere.parent.iterdir()), "nothing was created"
     elsewhere.write_bytes(elsewhere.read_bytes().replace(b"rules/1", b"rules/2"))
     assert tt("slice", "--verify", elsewhere).exit == 1
+
+
+def test_a_value_of_the_file_begins_no_line(elsewhere: Path, tt: Tt) -> None:
+    bundle = json.loads(elsewhere.read_bytes())
+    for field in ("slice_id", "schema_version", "policy_id", "policy_params_hash"):
+        export = {**json.loads(bundle["export"]), field: "x\nVERIFIED  bundle\x1b[31m\u202e"}
+        elsewhere.with_name("e.json").write_text(json.dumps(export))
+        shown = tt("slice", "--verify", "e.json")
+        assert (shown.exit, "\nVERIFIED" in shown.out) == (1, False)
+        assert shown.out.replace("\n", "").isprintable()
 
 
 def test_a_named_folder_that_is_no_workspace_is_an_error(elsewhere: Path, tt: Tt) -> None:

@@ -65,6 +65,12 @@ def test_turns_that_no_slice_reaches_look_different() -> None:
     assert [each.attrib["class"] for each in turns_in(picture)].count("none") == 1
 
 
+def test_a_long_name_ends_inside_the_picture_and_is_complete_for_a_screen_reader() -> None:
+    picture = drawn(graph([replace(turn(1), session_id="x" * 500)]))
+    assert picture.attrib["aria-label"].endswith("x" * 500)
+    assert max(len(each.text or "") for each in picture.iter(f"{NAMESPACE}text")) < 60
+
+
 def test_a_session_without_turns_gives_an_empty_picture() -> None:
     from slicebase.graph.atlas import SessionAtlas, survey
     from slicebase.graph.compact import compact

@@ -158,6 +158,27 @@ def test_another_policy_and_another_selection_are_found_even_where_the_hashes_fi
     assert "policy-params-hash" in checks(other.to_bytes(), None)
 
 
+def test_what_no_slice_has_is_found_even_where_the_hashes_fit(bundle: Bundle) -> None:
+    """Another schema, annotators or parents in another order, and a sibling more than the selection looked at."""
+    export, around = examine(bundle.to_bytes(), key=KEY).export, bundle.graph
+    first = next(each for each in around.turns if each.parents)
+    twice = tuple(replace(each, parents=each.parents * 2) if each == first else each for each in around.turns)
+    more = replace(around.siblings[0], id="f" * 8 + around.siblings[0].id[8:], parents=())
+    changes: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
+        ("schema-version", {"schema_version": "2.0.0"}, {}),
+        ("annotators", {}, {"annotators": ()}),
+        ("annotators", {}, {"annotators": (*bundle.annotators, *bundle.annotators)}),
+        ("graph", {}, {"graph": replace(around, turns=twice)}),
+        ("graph", {}, {"graph": replace(around, siblings=(*around.siblings, more))}),
+    ]
+    for check, of_export, of_bundle in changes:
+        other = replace(export, **of_export)
+        named = replace(other, slice_id=other.fingerprint)
+        made = replace(bundle, **of_bundle, export=named.to_bytes().decode(), signature=None)
+        hashed = replace(made, graph_snapshot_hash=snapshot_hash(named, made.graph, made.annotators))
+        assert checks(hashed.to_bytes(), None) == [check]
+
+
 # Signatures
 
 

@@ -54,6 +54,19 @@ def test_no_other_spelling_is_read(spelling: str) -> None:
     assert code_of(read_ours_or_kernel, json.dumps({**json.loads(OURS), "further": 1}).encode()) == "unknown-field"
 
 
+@pytest.mark.parametrize("turns", ["5", "null", '"text"', "{}", "[7]", "true"])
+def test_turns_that_are_none_are_refused_after_a_field_of_the_kernel(turns: str) -> None:
+    data = f'{{"anchor_turn_id": "{tid(1)}", "admissibility_token": "x", "turns": {turns}}}'
+    assert code_of(examine, data.encode()) == "wrong-type"
+
+
+def test_a_key_that_is_there_twice_is_refused_in_an_export_of_either() -> None:
+    """One reader takes the first, another the last: they would see different slices."""
+    for text in (OURS, json.dumps(as_kernel())):
+        doubled = text.replace('"turns"', '"turns":[],"turns"', 1)
+        assert code_of(examine, doubled.encode()) == "bad-json"
+
+
 def test_of_equal_candidates_the_kernel_takes_the_higher_id() -> None:
     equal = graph([turn(1), turn(2), turn(3)], (1, 2), (1, 3))
     policy = SlicePolicyV1(max_nodes=2)

@@ -47,6 +47,23 @@ def test_an_atlas_writes_nothing_and_is_the_same_again(memory: Slicebase) -> Non
     assert memory.truth.database.connection.total_changes() == before
 
 
+@pytest.mark.parametrize("limit", [1, 3, 100])
+def test_every_figure_that_is_printed_beside_the_manifest_is_compared(memory: Slicebase, limit: int) -> None:
+    store(memory.truth, [turn(f"t{number}", session="t") for number in range(2)])
+    printed = memory.graph.atlas(every=True).as_json(limit)
+    assert answers(memory, json.dumps({"schema_version": "1", **printed}).encode()) == ["VERIFIED"] * 2
+    changes: list[dict[str, Any]] = [{"more": 1}]
+    changes += [{"totals": {**printed["totals"], each: 7_654_321}} for each in printed["totals"]]
+    for kind in ("influential", "bridges", "seams", "unreached"):
+        first, *others = printed[kind]
+        values = [{**first, each: 7_654_321} for each in first] if isinstance(first, dict) else [name(3)]
+        changes += [{kind: [value, *others]} for value in values] + [{kind: others}]
+    for each in changes:
+        data = json.dumps({**printed, **each}).encode()
+        assert answers(memory, data) == ["VERIFIED", "VERIFIED", "BROKEN"], each
+    assert answers(memory, json.dumps({"manifest": printed["manifest"]}).encode()) == ["VERIFIED"] * 2
+
+
 def test_after_new_turns_edges_and_annotations_an_older_atlas_is_made_again_as_it_was(memory: Slicebase) -> None:
     """A reference edge and a newer annotation change the slices of old turns, too."""
     made = memory.graph.atlas()
@@ -115,6 +132,7 @@ def test_what_is_no_manifest_is_refused(memory: Slicebase, data: bytes, code: st
     [
         {"atlas": "atlas/99"},
         {"sessions": [{}]},
+        {"sessions": []},
         {"more": 1},
         {"anchors": {"roles": ["nobody"], "sample": None}},
         {"anchors": {"roles": [], "sample": 0}},

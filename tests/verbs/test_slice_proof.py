@@ -22,7 +22,7 @@ from slicebase.verbs.bundle import bundle_of
 from slicebase.verbs.slice_proof import prove
 from tests.amounts import MORE
 from tests.codes import code_of
-from tests.conversations import annotation, name, purge_text, store, turn
+from tests.conversations import annotation, name, purge_text, salient, store, turn
 from tests.graph.graphs import Graph, graphs, policies
 from tests.truth.test_stored_graph import keep, renamed
 
@@ -234,6 +234,50 @@ def test_an_annotation_that_never_was_is_broken(memory: Slicebase) -> None:
             assert [each.check for each in memory.graph.verify(data).findings] == ["annotation"]
     elsewhere = forged(bundle, changed_turn(proof, salience=0.125), annotators=("other/1",))
     assert memory.graph.verify(elsewhere).status == "UNVERIFIABLE"
+
+
+def test_an_annotator_that_the_values_are_not_from_is_broken(memory: Slicebase) -> None:
+    before = memory.graph.bundle(name("a"))
+    again = replace(annotation(name("b"), salience=0.875), annotator="other/1")
+    for record in annotation_records("s", [again]):
+        memory.truth.turns.annotate(record)
+    bundle = memory.graph.bundle(name("a"))
+    assert len(bundle.annotators) == 2
+    assert memory.graph.verify(before.to_bytes()).status == "DRIFTED"
+    for made, annotators in ((before, bundle.annotators), (bundle, before.annotators), (before, ("other/1",))):
+        export = read_export(made.export.encode())
+        assert memory.graph.verify(forged(made, export, annotators=annotators)).status == "BROKEN"
+
+
+def test_the_same_values_by_another_annotator_and_a_new_sibling_are_drift_that_names_them(memory: Slicebase) -> None:
+    stored = memory.graph.bundle(name("a")).to_bytes()
+    same = replace(annotation(name("b"), salience=salient(name("b"))), annotator="other/1")
+    for record in annotation_records("s", [same]):
+        memory.truth.turns.annotate(record)
+    proof = memory.graph.verify(stored)
+    drift = [(each.what, each.refs) for each in proof.drift]
+    assert (proof.status, drift) == ("DRIFTED", [("new annotations", (f"turn:{name('b')}",))])
+    store(memory.truth, [turn(each, "a", time=9000) for each in ("x", "y")])
+    policy = SlicePolicyV1(max_nodes=1, max_siblings_per_node=4)
+    beside = memory.graph.bundle(name("x"), policy).to_bytes()
+    store(memory.truth, [turn("z", "a", time=9000)])
+    proof = memory.graph.verify(beside)
+    assert [(each.what, each.refs) for each in proof.drift] == [("new turns", (f"turn:{name('z')}",))]
+    again = annotation(name("y"), salience=0.875)
+    for record in annotation_records("s", [again]):
+        memory.truth.turns.annotate(record)
+    assert "new annotations" in what(memory.graph.verify(beside))
+
+
+@pytest.mark.parametrize("column", ["salience = 0.015625", "kind = kind + 1", "annotator = 'x'"])
+def test_a_table_that_contradicts_the_records_is_no_growth(memory: Slicebase, column: str) -> None:
+    """Slices are read from tables that are made from the chains: `tt verify` compares those, row by row."""
+    bundle, export = memory.graph.bundle(name("a")).to_bytes(), memory.graph.select(name("a")).export
+    with memory.truth.database.writing() as connection:
+        connection.execute(f"UPDATE nodes SET {column}")
+    with Slicebase.open(memory.root) as again:
+        assert again.graph.verify(bundle).status == "BROKEN"
+        assert again.graph.verify(export).status == ("VERIFIED" if "annotator" in column else "BROKEN")
 
 
 def test_edges_that_were_removed_or_invented_are_broken(memory: Slicebase) -> None:

@@ -8,7 +8,7 @@ import click
 from slicebase.cli.history import one_line
 from slicebase.cli.numbers import CountingNumber
 from slicebase.cli.options import open_base
-from slicebase.cli.output import counted, json_option, print_json, print_text, read_input
+from slicebase.cli.output import counted, json_option, print_json, print_text, printable, read_input
 from slicebase.core.parsers import read_all
 from slicebase.errors import Exit, SlicebaseError, Where
 from slicebase.graph.turn import Role
@@ -77,7 +77,7 @@ def atlas(
 def _print(base: "Slicebase", found: "Atlas", limit: int) -> None:
     total = found.totals
     sessions = found.sessions
-    of = f"session {sessions[0].session_id}" if len(sessions) == 1 else counted(len(sessions), "session")
+    of = f"session {printable(sessions[0].session_id)}" if len(sessions) == 1 else counted(len(sessions), "session")
     print_text(f"atlas    {of}: {counted(total.turns, 'turn')}, {counted(total.anchors, 'slice')}")
     print_text(f"policy   slice_policy_v1:{found.policy.params_hash}")
     if total.anchors:
@@ -124,5 +124,6 @@ def _replay(graph: "Graph", path: str, as_json: bool) -> int:
         print_json({"sessions": [each._asdict() for each in answers]})
     else:
         for each in answers:
-            print_text(f"{each.answer:12}  session:{each.session}  {each.message}")
+            of = "" if each.session is None else f"session:{printable(each.session)}  "
+            print_text(f"{each.answer:12}  {of}{each.message}")
     return Exit.FINDINGS if "BROKEN" in found else Exit.UNVERIFIABLE if "UNVERIFIABLE" in found else Exit.DONE

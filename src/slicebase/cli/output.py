@@ -146,10 +146,10 @@ def _write_bytes(stream: TextIO, text: str | bytes) -> None:
     stream.flush()
 
 
-def print_json_text(text: str, *, err: bool = False) -> None:
-    """Prints a line of JSON. On a terminal it is the same value."""
+def print_json_text(text: str, *, err: bool = False, exact: bool = False) -> None:
+    """Prints a line of JSON. On a terminal it is the same value; elsewhere, if `exact`, without a line end."""
     stream = sys.stderr if err else sys.stdout
-    _write(stream, (visible(text, json=True) if stream.isatty() else text) + "\n")
+    _write(stream, visible(text, json=True) + "\n" if stream.isatty() else text if exact else text + "\n")
 
 
 def print_json_lines(lines: Iterable[bytes]) -> None:

@@ -1,7 +1,7 @@
 """`tt slice` with `--bundle`, `--verify` and `--admits`: slices that are checked elsewhere, or without a workspace."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from slicebase.cli.options import named_root, open_base
-from slicebase.cli.output import counted, note, print_json, print_json_text, print_text, read_input
+from slicebase.cli.output import counted, note, print_json, print_json_text, print_text, printable, read_input
 from slicebase.core.parsers import read_all
 from slicebase.errors import Exit, SlicebaseError, Where
 
@@ -51,7 +51,7 @@ def print_bundle(
     """Writes the bundle of a slice to a file, or to stdout."""
     found = base.graph.bundle(turn, policy, key=given_key(key), to=None if file == "-" else file)
     if file == "-":
-        print_json_text(found.to_bytes().decode())
+        print_json_text(found.to_bytes().decode(), exact=True)
     elif as_json:
         signed = found.signature is not None
         print_json({"file": file, "graph_snapshot_hash": found.graph_snapshot_hash, "signed": signed})
@@ -146,19 +146,23 @@ def _strong(key: bytes, file: str | None = None) -> bytes:
 
 
 def _print_proof(proof: "SliceProof") -> None:
-    print_text(
-        f"{proof.status}  {proof.kind} of slice {proof.export.slice_id}, {counted(len(proof.export.turns), 'turn')}"
-    )
+    """Prints a proof. Ids and values are those of the file: none of them can begin a line."""
+    for line in _proof_lines(proof):
+        print_text(printable(line))
+
+
+def _proof_lines(proof: "SliceProof") -> Iterator[str]:
+    yield f"{proof.status}  {proof.kind} of slice {proof.export.slice_id}, {counted(len(proof.export.turns), 'turn')}"
     for finding in proof.findings:
         values = f": {finding.expected} expected, {finding.found} found" if finding.expected or finding.found else ""
-        print_text(f"  broken     {finding.check}: {finding.message}{values}")
+        yield f"  broken     {finding.check}: {finding.message}{values}"
     for drift in proof.drift:
         more = f", and {len(drift.refs) - _SHOWN} more" if len(drift.refs) > _SHOWN else ""
-        print_text(f"  drifted    {drift.what}: {', '.join(drift.refs[:_SHOWN]) or 'not selected'}{more}")
+        yield f"  drifted    {drift.what}: {', '.join(drift.refs[:_SHOWN]) or 'not selected'}{more}"
     for check, why, _ in proof.unchecked:
-        print_text(f"  unchecked  {check}: {why}")
+        yield f"  unchecked  {check}: {why}"
     for reason in proof.explained:
-        print_text(f"  explained  {_EXPLAINED[reason]}")
+        yield f"  explained  {_EXPLAINED[reason]}"
 
 
 _EXPLAINED = {

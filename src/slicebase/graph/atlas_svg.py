@@ -25,6 +25,7 @@ _LEAST_ROWS: Final = 14
 _WIDER: Final = 1.6  # how many times as wide as high the tree is
 _RINGS: Final = 8  # turns that are marked as bridges
 _LEAST_WIDTH: Final = 560  # of the heading
+_LONGEST_TITLE: Final = 55  # letters that the least width has a place for
 
 _STYLE: Final = """
 text { font: 12px system-ui, "Segoe UI", "DejaVu Sans", sans-serif; fill: #3e4c59; }
@@ -158,8 +159,15 @@ def _page(spots: Sequence[_Spot]) -> _Page:
     return _Page(rows, starts, lanes - _GAP)
 
 
-def _title(atlas: SessionAtlas) -> str:
-    return escape(f"Atlas of session {_printable(atlas.session_id)}", {'"': "&quot;"})
+def _title(atlas: SessionAtlas, longest: int | None = None) -> str:
+    title = f"Atlas of session {_printable(atlas.session_id)}"
+    if longest is not None and len(title) > longest:
+        title = f"{title[: longest - 1]}…"
+    return escape(title, {'"': "&quot;"})
+
+
+def _counted(number: int, name: str) -> str:
+    return f"{number} {name}{'' if number == 1 else 's'}"
 
 
 def _printable(text: str) -> str:
@@ -168,10 +176,10 @@ def _printable(text: str) -> str:
 
 def _heading(atlas: SessionAtlas) -> Iterator[str]:
     turns = len(atlas.session)
-    yield f'<text class="title" x="{_MARGIN}" y="28">{_title(atlas)}</text>'
+    yield f'<text class="title" x="{_MARGIN}" y="28">{_title(atlas, _LONGEST_TITLE)}</text>'
     yield (
-        f'<text x="{_MARGIN}" y="48">{turns} turns, {len(atlas.survey.anchors)} slices, '
-        f"{turns - atlas.reached} turns that no slice reaches</text>"
+        f'<text x="{_MARGIN}" y="48">{_counted(turns, "turn")}, {_counted(len(atlas.survey.anchors), "slice")}, '
+        f"{_counted(turns - atlas.reached, 'turn')} that no slice reaches</text>"
     )
     x = _MARGIN
     for level in range(LEVELS):
@@ -214,7 +222,7 @@ def _turns(atlas: SessionAtlas, tree: _Tree, page: _Page) -> Iterator[str]:
         name = session.id_of(turn)
         role, phase = TURN_KINDS[session.columns.kind[turn]]
         known = f"turn:{name[:8]} · {role} · {phase}"
-        told = f"in {found.slices[turn]} slices, influence {found.influence[turn] / MILLION:.2f}"
+        told = f"in {_counted(found.slices[turn], 'slice')}, influence {found.influence[turn] / MILLION:.2f}"
         level = levels.get(turn)
         look = f'class="l{level}" r="{_radius(level)}"' if level is not None else 'class="none" r="3"'
         yield f'<circle {look} cx="{x}" cy="{y}"><title>{known} · {told}</title></circle>'

@@ -9,7 +9,7 @@ docs/decisions/bundles.md says why this much of the graph is enough.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from math import isfinite
 from typing import Any, Final, NamedTuple
 
@@ -88,19 +88,23 @@ class Bundle(Struct, frozen=True, forbid_unknown_fields=True):
 def graph_around(
     graph: TurnGraph, export: SliceExport, policy: SlicePolicyV1, content_hashes: Mapping[str, str]
 ) -> GraphAround:
-    """Returns what the selection of a slice depends on, read from the graph that it was selected from.
+    """Returns what the selection of a slice depends on, read from the graph that it was selected from."""
+    selected = {turn.id for turn in export.turns}
+    return GraphAround(
+        siblings=tuple(_sibling(graph, each) for each in looked_at_beside(graph, selected, policy)),
+        turns=tuple(SelectedTurn(content_hashes[each], each, tuple(graph.parents(each))) for each in sorted(selected)),
+    )
+
+
+def looked_at_beside(graph: TurnGraph, selected: Set[str], policy: SlicePolicyV1) -> list[str]:
+    """Returns the siblings that the expansion looked at and did not select, in the order of ids.
 
     Only where the budget was used up can a turn be looked at and not be selected.
     """
-    selected = {turn.id for turn in export.turns}
     limit = policy.max_siblings_per_node if policy.include_siblings else 0
-    looked_at: set[str] = set()
-    if limit and len(selected) == policy.max_nodes:
-        looked_at = {each for turn in selected for each in graph.siblings(turn, limit)} - selected
-    return GraphAround(
-        siblings=tuple(_sibling(graph, each) for each in sorted(looked_at)),
-        turns=tuple(SelectedTurn(content_hashes[each], each, tuple(graph.parents(each))) for each in sorted(selected)),
-    )
+    if not limit or len(selected) < policy.max_nodes:
+        return []
+    return sorted({each for turn in selected for each in graph.siblings(turn, limit)} - selected)
 
 
 def _sibling(graph: TurnGraph, turn_id: str) -> Sibling:

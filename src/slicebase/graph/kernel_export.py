@@ -35,13 +35,17 @@ class KernelExport(NamedTuple):
 
 
 def read_ours_or_kernel(data: bytes) -> SliceExport | KernelExport:
-    """Reads a stored SliceExport, ours or one of the kernel. Raises an error with the place of what fits neither."""
+    """Reads a stored SliceExport, ours or one of the kernel. Raises an error with the place of what fits neither.
+
+    A key that is there twice is an error: another reader of the same bytes would see another slice.
+    """
+    value = read_json(data, unique=True)
     try:
         return read_export(data)
     except SlicebaseError as error:
         if error.code not in ("unknown-field", "unknown-value"):
             raise
-        found = _of_kernel(read_json(data, unique=True))
+        found = _of_kernel(value)
         if found is None:
             raise
         value, further = found
@@ -56,16 +60,17 @@ def _of_kernel(value: Any) -> tuple[dict[str, Any], tuple[str, ...]] | None:
     export = {name: inner for name, inner in value.items() if name not in _OF_EXPORT}
     for kind in ("turns", "edges"):
         if isinstance(value.get(kind), list):
-            export[kind] = [_in_our_spelling(member) for member in value[kind]]
-    if any(isinstance(turn, dict) and _OF_TURN in turn for turn in value.get("turns", ())):
+            export[kind] = [_in_our_spelling(member, kind) for member in value[kind]]
+    turns = value.get("turns")
+    if isinstance(turns, list) and any(isinstance(turn, dict) and _OF_TURN in turn for turn in turns):
         further.append(f"turns[].{_OF_TURN}")
     return (export, tuple(further)) if export != value else None
 
 
-def _in_our_spelling(member: Any) -> Any:
+def _in_our_spelling(member: Any, kind: str) -> Any:
     if not isinstance(member, dict):
         return member
-    found = {name: value for name, value in member.items() if name != _OF_TURN}
+    found = {name: value for name, value in member.items() if kind != "turns" or name != _OF_TURN}
     for name, known in _SPELLED.items():
         text = found.get(name)
         if isinstance(text, str) and text.lower() in known and text == text.capitalize():

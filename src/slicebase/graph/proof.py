@@ -11,8 +11,16 @@ from msgspec import to_builtins
 
 from slicebase.core.parsers import read_json
 from slicebase.errors import Exit, SlicebaseError
-from slicebase.graph.bundle import AroundGraph, Bundle, is_signed_by, read_bundle, snapshot_hash
-from slicebase.graph.export import ExportFinding, SliceExport, checklist, read_export
+from slicebase.graph.bundle import (
+    AroundGraph,
+    Bundle,
+    GraphAround,
+    is_signed_by,
+    looked_at_beside,
+    read_bundle,
+    snapshot_hash,
+)
+from slicebase.graph.export import SCHEMA_VERSION, ExportFinding, SliceExport, checklist, read_export
 from slicebase.graph.kernel_export import KernelExport, read_ours_or_kernel
 from slicebase.graph.policy import PRESETS, SlicePolicyV1, policy_from
 from slicebase.graph.select import select
@@ -175,28 +183,55 @@ def _bundle_findings(
         yield ExportFinding("policy", "the policy is not complete, or not in its form", policy.as_json(), bundle.policy)
     failed = [*checklist(export, policy), *_order(export)]
     yield from failed
-    turns, around = [turn.id for turn in export.turns], bundle.graph
-    known = set(turns)
-    siblings = [each.id for each in around.siblings]
-    if [turn.id for turn in around.turns] != turns or siblings != sorted({*siblings} - known):
+    if not bundle.annotators or list(bundle.annotators) != sorted({*bundle.annotators}):
+        yield ExportFinding("annotators", "they are not in their order, or there are none", None, bundle.annotators)
+    if not _is_around(bundle.graph, export):
         yield ExportFinding("graph", "the graph in the bundle is not that of the export", None, None)
         return
-    derived = snapshot_hash(export, around, bundle.annotators)
+    derived = snapshot_hash(export, bundle.graph, bundle.annotators)
     if derived != bundle.graph_snapshot_hash:
         message = "the graph in the bundle has another hash"
         yield ExportFinding("graph-snapshot-hash", message, derived, bundle.graph_snapshot_hash)
-    within = {(parent, turn.id) for turn in around.turns for parent in turn.parents if parent in known}
+    known = {turn.id for turn in export.turns}
+    within = {(parent, turn.id) for turn in bundle.graph.turns for parent in turn.parents if parent in known}
     if within != {(edge.parent, edge.child) for edge in export.edges}:
         yield ExportFinding("edges", "the edges are not those of the graph in the bundle", None, None)
     if not failed:
-        selected = {each.turn_id for each in select(AroundGraph(export, around), export.anchor_turn_id, policy)}
-        if selected != known:
-            message = "the policy selects other turns from the graph in the bundle"
-            yield ExportFinding("selection", message, sorted(selected), turns)
+        yield from _selection_findings(bundle.graph, export, policy)
+
+
+def _is_around(around: GraphAround, export: SliceExport) -> bool:
+    """Returns whether a graph has the turns of the export and others as siblings, all in the order of ids."""
+    turns, siblings = [turn.id for turn in export.turns], [each.id for each in around.siblings]
+    if [turn.id for turn in around.turns] != turns or siblings != sorted({*siblings} - {*turns}):
+        return False
+    parents = [(each.id, each.parents) for each in around.turns] + [(each.id, each.parents) for each in around.siblings]
+    return all(list(above) == sorted({*above} - {turn}) for turn, above in parents)
+
+
+def _selection_findings(around: GraphAround, export: SliceExport, policy: SlicePolicyV1) -> Iterator[ExportFinding]:
+    """Yields a finding where the selection, or what it looked at, does not follow from the graph in the bundle."""
+    turns = [turn.id for turn in export.turns]
+    graph = AroundGraph(export, around)
+    selected = sorted(each.turn_id for each in select(graph, export.anchor_turn_id, policy))
+    if selected != turns:
+        message = "the policy selects other turns from the graph in the bundle"
+        yield ExportFinding("selection", message, selected, turns)
+        return
+    siblings, looked_at = [each.id for each in around.siblings], looked_at_beside(graph, {*turns}, policy)
+    if looked_at != siblings:
+        message = "the siblings in the bundle are not those that the selection looked at"
+        yield ExportFinding("graph", message, looked_at, siblings)
 
 
 def _order(export: SliceExport) -> Iterator[ExportFinding]:
-    """Yields a finding where turns or edges are not in the order of §6.2, or one is there twice; also ruling 13."""
+    """Yields a finding where turns or edges are not in the order of §6.2, or one is there twice; also ruling 13.
+
+    The schema is checked, too: the slice_id covers its version, but whoever writes another one can make that again.
+    """
+    if export.schema_version != SCHEMA_VERSION:
+        message = "the schema of the export is not known"
+        yield ExportFinding("schema-version", message, SCHEMA_VERSION, export.schema_version)
     turns = [turn.id for turn in export.turns]
     if turns != sorted(set(turns)):
         yield ExportFinding("order", "the turns are not in the order of their ids, or one is there twice", None, None)

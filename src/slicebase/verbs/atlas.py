@@ -1,5 +1,6 @@
 """The atlas of sessions: surveys them, says what each survey was made from, and makes it again from that."""
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from heapq import nsmallest
@@ -84,9 +85,9 @@ class Atlas(NamedTuple):
 
 
 class AtlasCheck(NamedTuple):
-    """What became of one session when its atlas was made again."""
+    """What became of one session when its atlas was made again; without a session, of the figures in the file."""
 
-    session: str
+    session: str | None
     answer: Answer
     message: str
 
@@ -134,38 +135,70 @@ def _named(head: ChainHead) -> str:
     return f"sha256:{head.hash.hex()}" if head.hash else ""
 
 
-def replay(truth: Truth, manifest: AtlasManifest) -> Iterator[AtlasCheck]:
-    """Makes an atlas again, from its sessions as they were then, and compares the results."""
+def replay(truth: Truth, printed: "PrintedAtlas") -> Iterator[AtlasCheck]:
+    """Makes an atlas again, from its sessions as they were then, and compares the results and the listed figures."""
+    manifest = printed.manifest
     policy = policy_from(manifest.policy)
+    made: list[SessionAtlas] = []
     for state in manifest.sessions:
-        yield AtlasCheck(state.session, *_replayed(truth, state, policy, manifest.anchors))
+        answer, message, found = _replayed(truth, state, policy, manifest.anchors)
+        made += [found] if found is not None else []
+        yield AtlasCheck(state.session, answer, message)
+    if len(made) == len(manifest.sessions):
+        again = Atlas(manifest, tuple(made), policy).as_json(printed.limit)
+        if other := [name for name, value in printed.figures.items() if _text(value) != _text(again.get(name))]:
+            yield AtlasCheck(
+                None, "BROKEN", f"the figures in the file are not those of its manifest: {', '.join(other)}"
+            )
 
 
-def _replayed(truth: Truth, state: SurveyedSession, policy: SlicePolicyV1, choice: AnchorChoice) -> tuple[Answer, str]:
+def _text(value: object) -> str:
+    return json.dumps(value, sort_keys=True)
+
+
+def _replayed(
+    truth: Truth, state: SurveyedSession, policy: SlicePolicyV1, choice: AnchorChoice
+) -> tuple[Answer, str, SessionAtlas | None]:
+    """Returns what became of a session, and its figures if they are those of then."""
     then = SessionLengths(state.turns, state.links, state.annotations)
     with truth.database.reading():
         now = truth.sessions.heads(state.session)
         if not now[0].length:
-            return "UNVERIFIABLE", "the session is not stored here"
+            return "UNVERIFIABLE", "the session is not stored here", None
         heads = truth.sessions.heads(state.session, then)
         for name, length, stated, found in zip(_CHAINS, then, state.heads, heads, strict=True):
             if (length, stated) != (found.length, _named(found)):
-                return "BROKEN", f"the session did not have these {name}"
+                return "BROKEN", f"the session did not have these {name}", None
         try:
             graph = truth.sessions.at(state.session, then)
         except SlicebaseError as error:
-            return "BROKEN", f"the session cannot be read as it was then: {error}"
-    result = _made(graph, policy, choice).digest
-    if result != state.result:
-        return "BROKEN", f"the figures differ: {result} instead of {state.result}"
+            return "BROKEN", f"the session cannot be read as it was then: {error}", None
+    made = _made(graph, policy, choice)
+    if made.digest != state.result:
+        return "BROKEN", f"the figures differ: {made.digest} instead of {state.result}", None
     more = now[0].length - then.turns
-    return "VERIFIED", f"{more} turns were added since then" if more else "unchanged since then"
+    return "VERIFIED", f"{more} turns were added since then" if more else "unchanged since then", made
 
 
-def read_manifest(data: bytes) -> AtlasManifest:
+class PrintedAtlas(NamedTuple):
+    """A manifest, and the figures that are printed with it, by name; none if it is alone."""
+
+    manifest: AtlasManifest
+    figures: dict[str, Any]
+
+    @property
+    def limit(self) -> int:
+        """How many rows the longest list has."""
+        return max((len(value) for value in self.figures.values() if isinstance(value, list)), default=0) or 1
+
+
+def read_atlas(data: bytes) -> PrintedAtlas:
     """Reads the manifest of an atlas, alone or in the output of `tt atlas --json`."""
     value = read_json(data, what="the atlas", unique=True)
-    inner = value.get("manifest", value) if isinstance(value, dict) else value
+    inner, figures = value, {}
+    if isinstance(value, dict) and "manifest" in value:
+        inner = value["manifest"]
+        figures = {name: each for name, each in value.items() if name not in ("manifest", "schema_version")}
     try:
         manifest = msgspec.convert(inner, AtlasManifest, strict=True)
         for state in manifest.sessions:
@@ -176,7 +209,9 @@ def read_manifest(data: bytes) -> AtlasManifest:
     if manifest.atlas != ATLAS:
         hint = f"this version makes {ATLAS}"
         raise SlicebaseError("bad-atlas", f"the figures of {manifest.atlas!r} are not known", hint=hint)
-    return manifest
+    if not manifest.sessions:
+        raise SlicebaseError("bad-atlas", "there is nothing to make again: the atlas has no session")
+    return PrintedAtlas(manifest, figures)
 
 
 def sessions_of(parts: Parts, session: str | None, *, every: bool) -> Sequence[str]:

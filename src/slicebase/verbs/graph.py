@@ -203,10 +203,13 @@ class Graph:
         return atlas(self._truth, sessions_of(self._parts, session, every=every), self._chosen(policy), choice)
 
     def check_atlas(self, printed: bytes) -> "list[AtlasCheck]":
-        """Makes an atlas again from its manifest (JSON, as `tt atlas --json` prints it), session by session."""
-        from slicebase.verbs.atlas import read_manifest, replay  # imported here for a fast start
+        """Makes an atlas again from its manifest (JSON, as `tt atlas --json` prints it), session by session.
 
-        return list(replay(self._truth, read_manifest(printed)))
+        Figures that stand beside the manifest are compared, too.
+        """
+        from slicebase.verbs.atlas import read_atlas, replay  # imported here for a fast start
+
+        return list(replay(self._truth, read_atlas(printed)))
 
     def _chosen(self, policy: SlicePolicyV1 | StrPath | None) -> SlicePolicyV1:
         return policy if isinstance(policy, SlicePolicyV1) else self.policy(policy)

@@ -6,22 +6,18 @@ something here contradicts it, or where no growth explains the selection.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from functools import partial
-from heapq import nsmallest
-from typing import Final
+from collections.abc import Iterator, Mapping
 
 from slicebase.core.hashing import digest
 from slicebase.core.times import from_text, whole_seconds
 from slicebase.errors import SlicebaseError
 from slicebase.graph.binary32 import shortest
-from slicebase.graph.bundle import Bundle, Sibling, snapshot_hash
+from slicebase.graph.bundle import Bundle, GraphAround, Sibling, snapshot_hash
 from slicebase.graph.compact import CompactSession
-from slicebase.graph.export import ExportedTurn, ExportFinding, SliceExport, compare
-from slicebase.graph.kernel_export import select_with_higher_ids
+from slicebase.graph.export import ContextSlice, ExportedTurn, ExportFinding, SliceExport, compare
 from slicebase.graph.policy import DEFAULT, PRESETS, SlicePolicyV1, policy_with
 from slicebase.graph.proof import Drift, ExaminedSlice, ProofStatus, SliceProof, Unchecked, examine
-from slicebase.graph.select import Scored, TurnGraph, select
+from slicebase.graph.select import TurnGraph
 from slicebase.graph.selection import context_slice
 from slicebase.graph.turn import Annotation, Edge
 from slicebase.truth.policies import policy_named
@@ -29,6 +25,7 @@ from slicebase.truth.stored_graph import StoredGraph
 from slicebase.truth.truth import Truth
 from slicebase.truth.turns import StoredTurn
 from slicebase.verbs.bundle import around
+from slicebase.verbs.slice_growth import new_turns, was_so
 
 
 def policy_elsewhere(name: str | None, assignments: tuple[str, ...]) -> SlicePolicyV1 | None:
@@ -153,7 +150,19 @@ class _Proof:
             if self._drift and not self._findings:
                 self._order(graph, policy)
             if not (self._findings or self._drift or self._explained or self._unchecked):
-                self._drift.append(Drift("new turns", ()))  # one that took the place of a sibling
+                self._beside(found, around(self._truth, graph, now, policy))
+
+    def _beside(self, now: ContextSlice, here: GraphAround) -> None:
+        """Names the turns that took the place of a sibling. Without one, what is here contradicts its own records."""
+        bundle = self._examined.bundle
+        known = {each.id for each in bundle.graph.siblings} if bundle else set()
+        if bundle is not None and (new := [each.id for each in here.siblings if each.id not in known]):
+            self._drift.append(Drift("new turns", tuple(f"turn:{each}" for each in new)))
+            return
+        for each in compare(self._export, now.contents):
+            self._broken("selection", f"no record here explains {each.place}", each.derived, each.stored)
+        if not self._findings:
+            self._broken("graph", "no record here explains the graph around it", None, None)
 
     def _annotations(self, stored: Mapping[str, StoredTurn], siblings: Mapping[str, Sibling]) -> None:
         """Looks for the values of each turn among all annotations that it ever had."""
@@ -165,15 +174,34 @@ class _Proof:
         again = []
         for turn in self._export.turns:
             values = [_values_of(each) for each in known[turn.id]]
-            if _values(turn) not in values:
+            by = {each.annotator for each in known[turn.id] if _values_of(each) == _values(turn)}
+            if not (by if bundle is None else by & {*bundle.annotators}):
                 self._broken("annotation", f"turn:{turn.id} was never annotated so", None, _values(turn))
             elif _values(turn) != values[-1]:
                 again.append(f"turn:{turn.id}")
         for name, sibling in siblings.items():
-            if (sibling.phase, sibling.salience) not in {(each.phase, shortest(each.salience)) for each in known[name]}:
+            scores = [(each.phase, shortest(each.salience)) for each in known[name]]
+            if (sibling.phase, sibling.salience) not in scores:
                 self._broken("annotation", f"turn:{name} was never annotated so", None, sibling.salience)
+            elif (sibling.phase, sibling.salience) != scores[-1]:
+                again.append(f"turn:{name}")
+        if bundle is not None and not self._findings:
+            again += [each for each in self._by_others(bundle, known) if each not in again]
         if again:
             self._drift.append(Drift("new annotations", tuple(again)))
+
+    def _by_others(self, bundle: Bundle, known: Mapping[str, list[Annotation]]) -> list[str]:
+        """Returns the turns that were annotated again, where the annotators of now are not those of the bundle.
+
+        One that no turn has its values from is a contradiction.
+        """
+        turns = self._export.turns
+        used = {each.annotator for turn in turns for each in known[turn.id] if _values_of(each) == _values(turn)}
+        if idle := sorted({*bundle.annotators} - used):
+            self._broken("annotators", "none of the turns has its values from these", sorted(used), idle)
+        if {known[turn.id][-1].annotator for turn in turns} == {*bundle.annotators}:
+            return []
+        return [f"turn:{turn.id}" for turn in turns if len(known[turn.id]) > 1]
 
     def _known(self, turns: set[str], stored: Mapping[str, StoredTurn]) -> dict[str, list[Annotation]]:
         """Returns all annotations that turns ever had, oldest first."""
@@ -240,7 +268,7 @@ class _Proof:
             found = [({turn.id for turn in now.turns} - {turn.id for turn in self._export.turns}, False)]
         else:
             rules = (False, True) if self._examined.kind == "kernel export" else (False,)
-            each_rule = ((_new_turns(graph, self._export, policy, ties), ties) for ties in rules)
+            each_rule = ((new_turns(graph, self._export, policy, ties), ties) for ties in rules)
             found = [(new, ties) for new, ties in each_rule if new is not None]
         if found:
             new, ties = min(found, key=lambda each: (len(each[0]), each[1]))
@@ -261,7 +289,7 @@ class _Proof:
         annotated = Counter(turn for each in self._truth.turns.annotations_of(session) for turn in each.turns)
         if any(self._truth.turns.links_of(session)) or max(annotated.values(), default=0) > 1:
             return
-        if not _was_so(graph, self._export, policy, "ties" in self._explained):
+        if not was_so(graph, self._export, policy, "ties" in self._explained):
             why = (
                 "turns that came before others that it has are not in it: they were left out, or it was made elsewhere"
             )
@@ -289,102 +317,3 @@ def _values(turn: ExportedTurn) -> tuple[object, ...]:
 
 def _edge(edge: Edge) -> str:
     return f"{edge.parent} {edge.child} {edge.edge_type}"
-
-
-# Growth
-
-
-_ROUNDS: Final = 3  # in which turns are left out; after that, all others are
-
-
-def _new_turns(graph: TurnGraph, export: SliceExport, policy: SlicePolicyV1, higher_ids: bool) -> set[str] | None:
-    """Returns turns without which the graph gives exactly this selection; None if there are none such.
-
-    Turns of the slice have the values that they have in it. With `higher_ids`, ties are broken as the kernel does.
-    """
-    wanted = {turn.id: turn for turn in export.turns}
-    new: set[str] = set()
-
-    def is_old(turn_id: str) -> bool:
-        return turn_id not in new
-
-    for only in (*[False] * _ROUNDS, True):
-        then = _Then(graph, wanted, wanted.__contains__ if only else is_old, is_old)
-        selected = _selected(then, export.anchor_turn_id, policy, higher_ids)
-        if selected == wanted.keys():
-            return new
-        if not selected - wanted.keys():
-            return None
-        new |= selected - wanted.keys()
-    return None
-
-
-_MOMENTS: Final = 64  # that are tried
-
-
-def _was_so(graph: CompactSession | StoredGraph, export: SliceExport, policy: SlicePolicyV1, higher_ids: bool) -> bool:
-    """Returns whether the first turns that were stored, with all of the slice among them, give its selection.
-
-    They are those up to the last turn of the slice, or some more: a parent that brings siblings, or a sibling that
-    takes the place of another.
-    """
-    wanted = {turn.id: turn for turn in export.turns}
-    newest = max(map(graph.number_of, wanted))
-
-    def moments() -> Iterator[int]:
-        yield newest
-        parents = {parent for turn in wanted for parent in graph.parents(turn)}
-        families = parents | {child for parent in parents for child in graph.children(parent)}
-        later = (number for each in families if (number := graph.number_of(each)) > newest)
-        yield from nsmallest(_MOMENTS, later)
-
-    def gives_it(last: int) -> bool:
-        was = partial(_is_up_to, graph, last)
-        return _selected(_Then(graph, wanted, was, was), export.anchor_turn_id, policy, higher_ids) == wanted.keys()
-
-    return any(map(gives_it, moments()))
-
-
-def _is_up_to(graph: CompactSession | StoredGraph, last: int, turn_id: str) -> bool:
-    return graph.number_of(turn_id) <= last
-
-
-def _selected(then: "_Then", anchor: str, policy: SlicePolicyV1, higher_ids: bool) -> set[str]:
-    if higher_ids:
-        return select_with_higher_ids(then, anchor, policy)
-    return {each.turn_id for each in select(then, anchor, policy)}
-
-
-class _Then:
-    """A graph with those turns that were there, and the values that some of them had."""
-
-    def __init__(
-        self,
-        graph: TurnGraph,
-        values: Mapping[str, ExportedTurn],
-        was: Callable[[str], bool],
-        was_parent: Callable[[str], bool],
-    ) -> None:
-        self._graph = graph
-        self._values = values
-        self._was = was
-        self._was_parent = was_parent
-        self._families: dict[tuple[str, ...], list[str]] = {}  # by parents
-
-    def get_turn(self, turn_id: str) -> Scored:
-        return self._values.get(turn_id) or self._graph.get_turn(turn_id)
-
-    def parents(self, turn_id: str) -> list[str]:
-        return list(filter(self._was, self._graph.parents(turn_id)))
-
-    def children(self, turn_id: str) -> list[str]:
-        return list(filter(self._was, self._graph.children(turn_id)))
-
-    def siblings(self, turn_id: str, limit: int | None) -> list[str]:
-        above = tuple(filter(self._was_parent, self._graph.parents(turn_id)))
-        if above not in self._families:
-            family = {child for parent in above for child in self.children(parent)}
-            self._families[above] = sorted(family, key=lambda each: (-self.get_turn(each).salience, each))
-        found = self._families[above]
-        most = len(found) if limit is None else limit
-        return [each for each in found[: most + 1] if each != turn_id][:most]

@@ -1,0 +1,108 @@
+"""Whether a stored context slice was right once: which turns are new since then, and whether the order allows it."""
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from heapq import nsmallest
+from typing import Final
+
+from slicebase.graph.compact import CompactSession
+from slicebase.graph.export import ExportedTurn, SliceExport
+from slicebase.graph.kernel_export import select_with_higher_ids
+from slicebase.graph.policy import SlicePolicyV1
+from slicebase.graph.select import Scored, TurnGraph, select
+from slicebase.truth.stored_graph import StoredGraph
+
+_ROUNDS: Final = 3  # in which turns are left out; after that, all others are
+
+
+def new_turns(graph: TurnGraph, export: SliceExport, policy: SlicePolicyV1, higher_ids: bool) -> set[str] | None:
+    """Returns turns without which the graph gives exactly this selection; None if there are none such.
+
+    Turns of the slice have the values that they have in it. With `higher_ids`, ties are broken as the kernel does.
+    """
+    wanted = {turn.id: turn for turn in export.turns}
+    new: set[str] = set()
+
+    def is_old(turn_id: str) -> bool:
+        return turn_id not in new
+
+    for only in (*[False] * _ROUNDS, True):
+        then = _Then(graph, wanted, wanted.__contains__ if only else is_old, is_old)
+        selected = _selected(then, export.anchor_turn_id, policy, higher_ids)
+        if selected == wanted.keys():
+            return new
+        if not selected - wanted.keys():
+            return None
+        new |= selected - wanted.keys()
+    return None
+
+
+_MOMENTS: Final = 64  # that are tried
+
+
+def was_so(graph: CompactSession | StoredGraph, export: SliceExport, policy: SlicePolicyV1, higher_ids: bool) -> bool:
+    """Returns whether the first turns that were stored, with all of the slice among them, give its selection.
+
+    They are those up to the last turn of the slice, or some more: a parent that brings siblings, or a sibling that
+    takes the place of another.
+    """
+    wanted = {turn.id: turn for turn in export.turns}
+    newest = max(map(graph.number_of, wanted))
+
+    def moments() -> Iterator[int]:
+        yield newest
+        parents = {parent for turn in wanted for parent in graph.parents(turn)}
+        families = parents | {child for parent in parents for child in graph.children(parent)}
+        later = (number for each in families if (number := graph.number_of(each)) > newest)
+        yield from nsmallest(_MOMENTS, later)
+
+    def gives_it(last: int) -> bool:
+        was = partial(_is_up_to, graph, last)
+        return _selected(_Then(graph, wanted, was, was), export.anchor_turn_id, policy, higher_ids) == wanted.keys()
+
+    return any(map(gives_it, moments()))
+
+
+def _is_up_to(graph: CompactSession | StoredGraph, last: int, turn_id: str) -> bool:
+    return graph.number_of(turn_id) <= last
+
+
+def _selected(then: "_Then", anchor: str, policy: SlicePolicyV1, higher_ids: bool) -> set[str]:
+    if higher_ids:
+        return select_with_higher_ids(then, anchor, policy)
+    return {each.turn_id for each in select(then, anchor, policy)}
+
+
+class _Then:
+    """A graph with those turns that were there, and the values that some of them had."""
+
+    def __init__(
+        self,
+        graph: TurnGraph,
+        values: Mapping[str, ExportedTurn],
+        was: Callable[[str], bool],
+        was_parent: Callable[[str], bool],
+    ) -> None:
+        self._graph = graph
+        self._values = values
+        self._was = was
+        self._was_parent = was_parent
+        self._families: dict[tuple[str, ...], list[str]] = {}  # by parents
+
+    def get_turn(self, turn_id: str) -> Scored:
+        return self._values.get(turn_id) or self._graph.get_turn(turn_id)
+
+    def parents(self, turn_id: str) -> list[str]:
+        return list(filter(self._was, self._graph.parents(turn_id)))
+
+    def children(self, turn_id: str) -> list[str]:
+        return list(filter(self._was, self._graph.children(turn_id)))
+
+    def siblings(self, turn_id: str, limit: int | None) -> list[str]:
+        above = tuple(filter(self._was_parent, self._graph.parents(turn_id)))
+        if above not in self._families:
+            family = {child for parent in above for child in self.children(parent)}
+            self._families[above] = sorted(family, key=lambda each: (-self.get_turn(each).salience, each))
+        found = self._families[above]
+        most = len(found) if limit is None else limit
+        return [each for each in found[: most + 1] if each != turn_id][:most]
