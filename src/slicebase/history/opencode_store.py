@@ -24,6 +24,7 @@ import apsw
 import msgspec
 
 from slicebase.errors import SlicebaseError, Where
+from slicebase.history.live_files import open_regular
 from slicebase.importers.opencode import GROWING, SEEN_KEY
 from slicebase.importers.seen import SeenMessages, key_of
 
@@ -162,15 +163,17 @@ def _encoded_messages(messages: list[StoredMessage], seen: SeenMessages | None) 
 
 
 def is_store(path: Path) -> bool:
-    """Returns whether a file is opencode's database."""
+    """Returns whether a file is opencode's database. Raises `no-input` for a database that cannot be read now."""
     try:
-        with path.open("rb") as stream:
+        with open(open_regular(str(path), path), "rb") as stream:
             if stream.read(len(_SQLITE)) != _SQLITE:
                 return False
         with _opened(path) as connection:
             names = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
-    except (OSError, apsw.Error):
+    except OSError:
         return False
+    except apsw.Error as error:  # such as one that another process holds: it is not another kind of transcript then
+        raise _damaged(path, error) from None
     return names >= _TABLES
 
 
@@ -236,4 +239,4 @@ def _opened(path: Path) -> Iterator[apsw.Connection]:
 
 
 def _damaged(path: Path, error: apsw.Error) -> SlicebaseError:
-    return SlicebaseError("no-input", f"opencode's database cannot be read: {error}", where=Where(str(path)))
+    return SlicebaseError("no-input", f"the database cannot be read: {error}", where=Where(str(path)))
