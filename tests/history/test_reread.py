@@ -452,10 +452,17 @@ def test_a_database_that_cannot_be_read_now_is_an_error_and_no_other_transcript(
         with pytest.raises(SlicebaseError) as unreadable:
             session.follow()
         session.path.unlink()
+        grown(session, "opencode.db", 6)
+        journal = session.path.with_name("opencode.db-journal")
+        os.mkfifo(journal)
+        with pytest.raises(SlicebaseError) as log:
+            session.follow()
+        journal.unlink()
+        session.path.unlink()
         os.mkfifo(session.path)
         with pytest.raises(SlicebaseError) as pipe:
             session.follow()
-        assert [each.value.code for each in (locked, unreadable, pipe)] == ["no-input"] * 3
+        assert [each.value.code for each in (locked, unreadable, log, pipe)] == ["no-input"] * 4
         assert not stored(session.truths[0])
 
 

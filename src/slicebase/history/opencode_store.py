@@ -27,6 +27,7 @@ from slicebase.errors import SlicebaseError, Where
 from slicebase.history.live_files import open_regular
 from slicebase.importers.opencode import GROWING, SEEN_KEY
 from slicebase.importers.seen import SeenMessages, key_of
+from slicebase.workspace.boundary import not_a_log
 
 STORE_FOLDERS: Final = frozenset({"session", "message", "part"})
 _SQLITE: Final = b"SQLite format 3\0"
@@ -230,6 +231,8 @@ def _session_info(connection: apsw.Connection, session: str) -> dict[str, Any]:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[apsw.Connection]:
+    if special := not_a_log(path):
+        raise SlicebaseError("no-input", "this is not a regular file", where=Where(str(special)))
     connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
     try:
         connection.set_busy_timeout(1000)
