@@ -24,3 +24,9 @@ def test_a_prompt_is_what_the_user_wrote(given: object, prompt: str | None) -> N
 @pytest.mark.parametrize("path", ["", "/tmp/a\0b", 7, None])
 def test_a_path_that_no_file_can_have_names_no_transcript(path: object) -> None:
     assert hook_call("SessionEnd", {"session_id": "s", "transcript_path": path}).transcript is None
+
+
+def test_the_home_of_a_user_that_does_not_exist_is_no_error() -> None:
+    """It is a path as it stands, which leads nowhere."""
+    call = hook_call("SessionEnd", {"session_id": "s", "transcript_path": "~nobody there/a.jsonl"})
+    assert str(call.transcript) == "~nobody there/a.jsonl"

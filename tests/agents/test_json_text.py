@@ -62,6 +62,22 @@ def test_comments_stay_in_a_container_that_is_or_becomes_empty(text: str) -> Non
     assert "//" in longer or "/*" in longer
 
 
+GAPS = st.sampled_from(["", " ", "\n  ", " // %\n", "/* % */", " /* % */\n"])
+
+
+@given(st.lists(st.tuples(GAPS, GAPS), min_size=1, max_size=4), st.data())
+def test_comments_around_an_item_stay_when_it_goes(gaps: list[tuple[str, str]], more: st.DataObject) -> None:
+    told = {f"k{number}": number for number in range(len(gaps))}
+    pairs = (f"{before}{json.dumps(key)}: {told[key]}{after}" for key, (before, after) in zip(told, gaps, strict=True))
+    text = "{" + ",".join(pairs) + "}"
+    for number in range(text.count("%")):
+        text = text.replace("%", f"about {number};", 1)
+    gone = more.draw(st.sampled_from(sorted(told)))
+    shorter = JsonText(text, comments=True).without_item((), gone)
+    assert json.loads(JsonText(shorter, comments=True).shape) == {key: told[key] for key in told if key != gone}
+    assert [word for word in shorter.split() if word.endswith(";")] == [w for w in text.split() if w.endswith(";")]
+
+
 def test_added_lines_end_as_the_others_do() -> None:
     longer = JsonText('{\r\n  "a": 1\r\n}\r\n').with_item((), {"b": [1]}, "new")
     assert longer.count("\n") == longer.count("\r\n") > 4

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from slicebase.errors import SlicebaseError
 from slicebase.history import kept_messages, opencode_store
 from slicebase.history.account import Account
 from slicebase.history.compactions import compactions
@@ -434,6 +435,48 @@ def test_a_call_that_goes_from_running_to_completed_is_not_missed() -> None:
         connection.close()
         with_kept, without = session.follow()
         assert len(with_kept.conflicts) == len(without.conflicts) == 1, "the stored turn stays, and that is said"
+
+
+def test_a_database_that_cannot_be_read_now_is_an_error_and_no_other_transcript() -> None:
+    """A pipe in its place would be waited for forever, and a locked one has nothing of another client."""
+    with followed("opencode.db") as session:
+        grown(session, "opencode.db", 6)
+        holder = apsw.Connection(str(session.path))
+        holder.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(SlicebaseError) as locked:
+            session.follow()
+        holder.close()
+        damaged = bytearray(session.path.read_bytes())
+        damaged[16:100] = bytes(84)
+        session.path.write_bytes(damaged)
+        with pytest.raises(SlicebaseError) as unreadable:
+            session.follow()
+        session.path.unlink()
+        grown(session, "opencode.db", 6)
+        journal = session.path.with_name("opencode.db-journal")
+        os.mkfifo(journal)
+        with pytest.raises(SlicebaseError) as log:
+            session.follow()
+        journal.unlink()
+        session.path.unlink()
+        os.mkfifo(session.path)
+        with pytest.raises(SlicebaseError) as pipe:
+            session.follow()
+        assert [each.value.code for each in (locked, unreadable, log, pipe)] == ["no-input"] * 4
+        assert not stored(session.truths[0])
+
+
+@pytest.mark.parametrize("mark", ["2026-01-01", "ab" * 20, True])
+def test_what_an_export_calls_its_messages_is_not_taken_for_a_digest(mark: object, tmp_path: Path) -> None:
+    """Only our own reader of a store says which messages were seen."""
+    path = tmp_path / "export.json"
+    with fresh() as (truth, _):
+        for count in (3, 6):
+            told = [opencode_message(said(number)) for number in range(count)]
+            messages = [{"info": {**info, "id": name}, "parts": parts, "seen": mark} for name, info, parts in told]
+            path.write_text(json.dumps({"info": {"id": "ses_1"}, "messages": messages}))
+            account = follow(truth, tmp_path / "cache", path, redaction()).account
+            assert (account.added, account.report.notes) == (3, [])
 
 
 def test_a_secret_in_an_id_is_not_kept(tmp_path: Path, truth: Truth) -> None:

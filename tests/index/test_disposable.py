@@ -128,6 +128,13 @@ def not_utf8(path: Path) -> Iterator[None]:
     yield
 
 
+@contextmanager
+def piped(path: Path) -> Iterator[None]:
+    """Puts a pipe where SQLite looks for a log."""
+    os.mkfifo(f"{path}-journal")
+    yield
+
+
 OBSTACLES: Final[dict[str, Callable[[Path], Any]]] = {
     "written by another process": lambda path: held(path, "write"),
     "read by another process": lambda path: held(path, "read"),
@@ -141,6 +148,7 @@ OBSTACLES: Final[dict[str, Callable[[Path], Any]]] = {
     "exchanged": lambda path: replaced(path, path.with_name(FILES[FILES.index(path.name) - 1]).read_bytes()),
     "a folder": lambda path: replaced(path, None),
     "not UTF-8": not_utf8,
+    "a pipe as its log": piped,
 }
 FOR_ALL: Final[dict[str, Callable[[Path], Any]]] = {
     "folder of mode 000": lambda path: mode(path.parent, 0o000),

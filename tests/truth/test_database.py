@@ -1,5 +1,6 @@
 """Opening the truth: versions, migrations, damage, locks."""
 
+import os
 import re
 import subprocess
 import sys
@@ -28,6 +29,16 @@ def refusal(path: Path) -> str:
 def test_reading_does_not_create_a_missing_database(tmp_path: Path) -> None:
     assert refusal(tmp_path / "none.db") == "no-database"
     assert not (tmp_path / "none.db").exists()
+
+
+@pytest.mark.parametrize("suffix", ["-journal", "-wal", "-shm"])
+def test_a_pipe_in_the_place_of_a_log_is_an_error_and_not_waited_for(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / "slicebase.db"
+    Truth(path, create=True).close()
+    os.mkfifo(f"{path}{suffix}")
+    with pytest.raises(SlicebaseError) as refused:
+        Truth(path)
+    assert refused.value.code == "not-a-file"
 
 
 def test_a_newer_database_is_refused_and_left_alone(truth: Truth) -> None:

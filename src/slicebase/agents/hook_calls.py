@@ -4,6 +4,7 @@
 here and nowhere else: what follows a call (`verbs/hook_events.py`) knows events, not clients.
 """
 
+import os
 import re
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -37,7 +38,7 @@ def hook_call(name: str, given: Any, client: str = CLAUDE_CODE) -> HookCall:
         name=name,
         event=HookEvent.AFTER_COMPACTION if event == HookEvent.START and source == "compact" else event,
         session=given["session_id"],
-        transcript=Path(path).expanduser() if isinstance(path, str) and path and "\0" not in path else None,
+        transcript=Path(os.path.expanduser(path)) if isinstance(path, str) and path and "\0" not in path else None,
         source=source,
         prompt=_without_added(prompt) or None if isinstance(prompt, str) else None,
     )

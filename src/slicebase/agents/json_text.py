@@ -77,7 +77,10 @@ class JsonText:
         return text[: start + 1] + line + entry + rest + text[end:]
 
     def without_item(self, path: tuple[MemberStep, ...], step: MemberStep) -> str:
-        """Returns the text without an item, its comma and the space before it. An empty container loses its space."""
+        """Returns the text without an item, its comma and the space before it. An empty container loses its space.
+
+        Comments stay: of those before and after the comma nobody knows what they are about.
+        """
         start = self.find(*path)
         assert start is not None
         text, existing = self._text, self.items(start)
@@ -87,8 +90,18 @@ class JsonText:
             around = self._kept(start + 1, existing[0].start) + self._kept(existing[0].end, end)
             return text[: start + 1] + around + text[end:]
         if at:
-            return text[: existing[at - 1].end] + text[existing[at].end :]
-        return text[: existing[0].start] + text[existing[1].start :]
+            before, after = existing[at - 1].end, text[existing[at].end :]
+            comments = self._comments(before, existing[at].start)
+            is_line_over = after.lstrip(" \t")[:1] in ("\r", "\n")
+            return text[:before] + (comments.rstrip() if is_line_over else comments) + after
+        comments = self._comments(existing[0].end, existing[1].start)
+        return text[: existing[0].start] + comments.lstrip(" \t") + text[existing[1].start :]
+
+    def _comments(self, start: int, end: int) -> str:
+        """Returns what is between two items without the comma, if there is a comment."""
+        comma = self.shape.index(",", start, end)
+        before, after = self._text[start:comma], self._text[comma + 1 : end]
+        return before + after if self._kept(start, comma) or self._kept(comma + 1, end) else ""
 
     def _kept(self, start: int, end: int) -> str:
         """Returns what is between two values, if it is a comment."""

@@ -24,8 +24,10 @@ import apsw
 import msgspec
 
 from slicebase.errors import SlicebaseError, Where
+from slicebase.history.live_files import open_regular
 from slicebase.importers.opencode import GROWING, SEEN_KEY
 from slicebase.importers.seen import SeenMessages, key_of
+from slicebase.workspace.boundary import not_a_log
 
 STORE_FOLDERS: Final = frozenset({"session", "message", "part"})
 _SQLITE: Final = b"SQLite format 3\0"
@@ -162,15 +164,17 @@ def _encoded_messages(messages: list[StoredMessage], seen: SeenMessages | None) 
 
 
 def is_store(path: Path) -> bool:
-    """Returns whether a file is opencode's database."""
+    """Returns whether a file is opencode's database. Raises `no-input` for a database that cannot be read now."""
     try:
-        with path.open("rb") as stream:
+        with open(open_regular(str(path), path), "rb") as stream:
             if stream.read(len(_SQLITE)) != _SQLITE:
                 return False
         with _opened(path) as connection:
             names = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
-    except (OSError, apsw.Error):
+    except OSError:
         return False
+    except apsw.Error as error:  # such as one that another process holds: it is not another kind of transcript then
+        raise _damaged(path, error) from None
     return names >= _TABLES
 
 
@@ -227,6 +231,8 @@ def _session_info(connection: apsw.Connection, session: str) -> dict[str, Any]:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[apsw.Connection]:
+    if special := not_a_log(path):
+        raise SlicebaseError("no-input", "this is not a regular file", where=Where(str(special)))
     connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
     try:
         connection.set_busy_timeout(1000)
@@ -236,4 +242,4 @@ def _opened(path: Path) -> Iterator[apsw.Connection]:
 
 
 def _damaged(path: Path, error: apsw.Error) -> SlicebaseError:
-    return SlicebaseError("no-input", f"opencode's database cannot be read: {error}", where=Where(str(path)))
+    return SlicebaseError("no-input", f"the database cannot be read: {error}", where=Where(str(path)))

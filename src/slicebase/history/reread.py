@@ -23,7 +23,7 @@ from slicebase.history.notes import write_state
 from slicebase.history.opencode_store import stored_sessions
 from slicebase.importers import gemini, gemini_messages, opencode
 from slicebase.importers.formats import Import
-from slicebase.importers.seen import SeenMessages
+from slicebase.importers.seen import PlacingFields, SeenMessages
 from slicebase.importers.values import Format, ImportSource, Options
 from slicebase.truth.truth import Truth
 from slicebase.workspace.atomic import read_bytes
@@ -74,7 +74,8 @@ def reread(
             lines = _complete(chunks) if path.suffix == GROWING_LINES else chunks
             return ImportSource(name, lines, is_growing, seen=seen)
 
-        _store(truth, account, _Source(name, known, source, store.with_suffix(MESSAGES)), redaction, kept)
+        fields = gemini_messages.fields_of if known.name == gemini.NAME else None
+        _store(truth, account, _Source(name, known, source, store.with_suffix(MESSAGES), fields), redaction, kept)
     if path.suffix != GROWING_LINES:  # a client may write a document for each call, and delete it
         return account, status.st_size
     lasts = (truth.turns.session(session).facts.get("shown_last") for session in account.sessions)
@@ -114,21 +115,23 @@ def reread_session(truth: Truth, store: Path, path: Path, redaction: Redaction, 
     def source(seen: SeenMessages | None) -> ImportSource:
         return ImportSource(found.name, found.chunks(seen), seen=seen)
 
-    _store(truth, account, _Source(found.name, known, source, store.with_suffix(MESSAGES)), redaction)
+    kept = store.with_suffix(MESSAGES)
+    _store(truth, account, _Source(found.name, known, source, kept, opencode.fields_of), redaction)
     return account
 
 
-# The formats whose messages are known by digests, with what else of a message is kept.
-_FIELDS: Final = {gemini.NAME: gemini_messages.fields_of, opencode.NAME: opencode.fields_of}
-
-
 class _Source(NamedTuple):
-    """What is read: its name, its format, how to open it, and where it is kept what was seen of it."""
+    """What is read: its name, its format, how to open it, and where it is kept what was seen of it.
+
+    `fields` says what else is kept of a message; None if messages are not known by digests. Those of opencode are only
+    if they come from its store: in a file, anybody can write which ones they are.
+    """
 
     name: str
     format: Format
     open: Callable[[SeenMessages | None], ImportSource]
     store: Path
+    fields: PlacingFields | None
 
 
 def _store(
@@ -137,7 +140,7 @@ def _store(
     """Stores what a source says. Of messages that were seen before, only their places are read, as far as they fit."""
     account.formats[source.format.name] = 1
     run, seen = Import(Options(redactor=redaction.redactor)), None
-    fields = _FIELDS.get(source.format.name)
+    fields = source.fields
     if fields is not None:
         kept = load_messages(truth, source.store, source.name) if kept is None else kept
         seen = SeenMessages(fields, kept.messages)

@@ -8,6 +8,7 @@ disk is full, or nothing there may be changed, the question is asked in memory: 
 which the question brings up to date, and else of an empty database, which it fills.
 """
 
+import errno
 import fcntl
 import os
 import time
@@ -20,12 +21,12 @@ import apsw
 
 from slicebase.errors import SlicebaseError, Where
 from slicebase.truth.failures import database_errors
-from slicebase.workspace.boundary import PRIVATE_MODE, narrow_opened, private_database
+from slicebase.workspace.boundary import PRIVATE_MODE, narrow_opened, not_a_log, private_database
 from slicebase.workspace.disk import disk_full, has_no_space, is_full
 from slicebase.workspace.workspace import own_folder
 
 _OPEN: Final = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_NOFOLLOW
-_FILES: Final = ("", "-wal", "-shm")
+_FILES: Final = ("", "-journal", "-wal", "-shm")
 
 _Answer = TypeVar("_Answer")
 
@@ -345,6 +346,8 @@ def writing(connection: apsw.Connection) -> Iterator[None]:
 
 @contextmanager
 def _connected(path: Path, patience: Patience) -> Iterator[apsw.Connection]:
+    if special := not_a_log(path):
+        raise OSError(errno.EINVAL, os.strerror(errno.EINVAL), str(special))
     connection = apsw.Connection(str(path), flags=_OPEN)
     try:
         _set_patience(connection, patience)

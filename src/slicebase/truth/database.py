@@ -20,7 +20,7 @@ from slicebase.truth.acts import ADOPT, CREATE, RESTORE, Identity, act_row, iden
 from slicebase.truth.chains import LOG, Chain, ChainHead, append_rows, head_of, insert_rows, log_heads, unlogged
 from slicebase.truth.failures import database_errors
 from slicebase.truth.schema import SCHEMA
-from slicebase.workspace.boundary import cannot_read, real_path
+from slicebase.workspace.boundary import cannot_read, not_a_file, not_a_log, real_path
 
 DATABASE_VERSION = 7
 _APPLICATION_ID = 0x534C4342  # "SLCB": marks the file as a Slicebase database
@@ -219,6 +219,8 @@ def open_database(path: Path, *, create: bool = False, opener: Opener | None = N
         )
     if _cannot_be_created(path):
         return _empty(path)
+    if special := not_a_log(path):
+        raise not_a_file(special)
     with database_errors(path):
         if create:
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -284,7 +284,8 @@ def _database(examined: Examined) -> Iterator[Complaint]:
     except SlicebaseError as error:
         if error.code != "no-database":
             yield Complaint("database", path, error.message, error.hint)
-            yield from _damage(examined.workspace.database)
+            if error.code != "not-a-file":  # SQLite would wait for a pipe in the place of a log
+                yield from _damage(examined.workspace.database)
         return
     try:
         problems = problems_of(truth.database.connection)

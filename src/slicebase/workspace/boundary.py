@@ -20,6 +20,7 @@ PRIVATE_MODE: Final = 0o600  # the permissions of a file of this machine
 _PRIVATE_FOLDER: Final = 0o700
 _OTHERS: Final = 0o077
 _SQLITE_FILES: Final = ("", "-wal", "-shm")
+_SQLITE_LOGS: Final = ("-journal", "-wal", "-shm")
 _SHOWN: Final = 100  # characters of a path in an error
 _OPEN_FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 
@@ -122,6 +123,16 @@ def private_folder(root: Path, folder: Path) -> None:
         with suppress(FileExistsError):
             os.mkdir(level, _PRIVATE_FOLDER)
         _narrow(level, _PRIVATE_FOLDER)
+
+
+def not_a_log(path: Path) -> Path | None:
+    """Returns what is not a regular file where SQLite keeps a log of a database: it would wait for a pipe forever."""
+    for suffix in _SQLITE_LOGS:
+        file = Path(f"{path}{suffix}")
+        with suppress(OSError):
+            if not stat.S_ISREG(os.stat(file).st_mode):
+                return file
+    return None
 
 
 def private_database(path: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Final
 
 from slicebase.core.hashing import digest_of_short
 from slicebase.errors import SlicebaseError
-from slicebase.workspace.boundary import narrow_opened
+from slicebase.workspace.boundary import narrow_opened, not_a_log
 
 MACHINE: Final = "SLICEBASE_MACHINE"
 _MACHINE_IDS: Final = ("/etc/machine-id", "/var/lib/dbus/machine-id")
@@ -57,6 +57,8 @@ def id_in_index(index: Path) -> frozenset[str]:
     """Returns the id of the database that an index of turns was filled from: the cache keeps it, too."""
     import apsw  # imported here: only a workspace without a database asks
 
+    if not_a_log(index):
+        return frozenset()
     try:
         connection = apsw.Connection(str(index), flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_NOFOLLOW)
         mark = str(connection.execute("SELECT mark FROM state").get)
