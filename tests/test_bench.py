@@ -3,7 +3,9 @@
 import json
 from collections import Counter
 from hashlib import sha256
+from xml.etree import ElementTree
 
+from bench._plot import plot
 from bench._recall_methods import ours, recency
 from bench._recall_sets import CODING, HALVES, Asked, History, coding_questions, turn_of, workspace
 from bench._used import Known, Thing
@@ -203,3 +205,13 @@ def test_questions_about_coding_sessions_are_in_halves_by_a_fixed_rule() -> None
     asked = [each for half in HALVES for each in coding_questions(half)]
     assert len({each.text for each in asked}) == len(asked)
     assert all(1 <= len(each.evidence) <= 4 and all(map(is_uuid, each.evidence)) for each in asked)
+
+
+def test_a_plot_has_a_line_and_a_name_for_each_series_and_names_do_not_cover_each_other() -> None:
+    text = plot("A <title>", "µs", {"one & only": [(10, 1.5), (1000, 2)], "other": [(10, 1), (1000, 2.01)]})
+    picture = ElementTree.fromstring(text)
+    space = "{http://www.w3.org/2000/svg}"
+    assert len(picture.findall(f"{space}polyline")) == 2
+    names = [each for each in picture.iter(f"{space}text") if each.text in ("one & only", "other")]
+    first, second = (float(each.attrib["y"]) for each in names)
+    assert abs(first - second) >= 12
