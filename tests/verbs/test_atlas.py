@@ -64,6 +64,14 @@ def test_every_figure_that_is_printed_beside_the_manifest_is_compared(memory: Sl
     assert answers(memory, json.dumps({"manifest": printed["manifest"]}).encode()) == ["VERIFIED"] * 2
 
 
+def test_what_was_added_since_then_is_said_also_without_a_new_turn(memory: Slicebase) -> None:
+    made = written(memory.graph.atlas())
+    (unchanged,) = memory.graph.check_atlas(made)
+    memory.truth.turns.link([Edge(name(0), name(9), "reference")])
+    (linked,) = memory.graph.check_atlas(made)
+    assert (linked.answer, linked.message != unchanged.message) == ("VERIFIED", True)
+
+
 def test_after_new_turns_edges_and_annotations_an_older_atlas_is_made_again_as_it_was(memory: Slicebase) -> None:
     """A reference edge and a newer annotation change the slices of old turns, too."""
     made = memory.graph.atlas()

@@ -372,6 +372,10 @@ def test_a_bundle_is_written_to_a_new_file_and_never_over_another(memory: Sliceb
     assert file.read_bytes() == bundle.to_bytes()
     memory.graph.bundle(name("a"), to=file)  # the same bytes
     assert code_of(memory.graph.bundle, name("b"), to=file) == "file-exists"
+    for other in (b"", bundle.to_bytes()[:-1], bundle.to_bytes() + b"\n", bytes(100_000)):
+        file.write_bytes(other)
+        assert code_of(memory.graph.bundle, name("a"), to=file) == "file-exists"
+        assert file.read_bytes() == other
     link = tmp_path / "link"
     link.symlink_to(tmp_path / "away")
     assert code_of(memory.graph.bundle, name("b"), to=link) == "file-exists"

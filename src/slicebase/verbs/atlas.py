@@ -176,8 +176,17 @@ def _replayed(
     made = _made(graph, policy, choice)
     if made.digest != state.result:
         return "BROKEN", f"the figures differ: {made.digest} instead of {state.result}", None
-    more = now[0].length - then.turns
-    return "VERIFIED", f"{more} turns were added since then" if more else "unchanged since then", made
+    return "VERIFIED", _since(then, now), made
+
+
+def _since(then: SessionLengths, now: Iterable[ChainHead]) -> str:
+    """Says what was added to a session."""
+    more = [
+        f"{head.length - length} {name}"
+        for name, length, head in zip(_CHAINS, then, now, strict=True)
+        if head.length > length
+    ]
+    return f"added since then: {', '.join(more)}" if more else "unchanged since then"
 
 
 class PrintedAtlas(NamedTuple):

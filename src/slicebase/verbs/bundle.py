@@ -49,7 +49,8 @@ def write_bundle(bundle: Bundle, to: Path) -> None:
     """Writes a bundle to a new file, in one step. A file that has these bytes already stays as it is."""
     data = bundle.to_bytes()
     if os.path.lexists(to):
-        if to.is_file() and read_bytes(to, follow=True, most=len(data) + 1) == data:
+        is_as_long = to.is_file() and to.stat().st_size == len(data)
+        if is_as_long and read_bytes(to, follow=True, most=len(data) + 1) == data:
             return
         raise SlicebaseError("file-exists", f"{to} exists already", hint="choose another name", where=Where(str(to)))
     folder = real_path(to.parent)
