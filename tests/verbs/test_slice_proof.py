@@ -224,6 +224,34 @@ def test_a_turn_that_was_taken_out_is_no_growth_unless_it_came_last(
         assert (status == "CONSISTENT") <= (not left)
 
 
+@settings(max_examples=25 * MORE)
+@given(graphs(), policies(), st.data())
+def test_a_parent_or_a_sibling_that_was_taken_out_of_a_bundle_is_no_growth_unless_it_came_last(
+    kept: Truth, drawn: Graph, policy: SlicePolicyV1, data: st.DataObject
+) -> None:
+    graph = renamed(drawn)
+    keep(kept, graph, [range(len(graph.turns))])
+    bundle = bundle_of(kept, data.draw(st.sampled_from(graph.turns)).id, policy)
+    export, around = prove(kept, bundle.to_bytes()).export, bundle.graph
+    places, selected = {each.id: place for place, each in enumerate(graph.turns)}, {each.id for each in export.turns}
+    others = {each.id for each in around.siblings} | {p for t in around.turns for p in t.parents if p not in selected}
+    if not others:
+        return
+    gone = data.draw(st.sampled_from(sorted(others)))
+    left = replace(
+        around,
+        turns=tuple(replace(t, parents=tuple(p for p in t.parents if p != gone)) for t in around.turns),
+        siblings=tuple(
+            replace(each, parents=tuple(p for p in each.parents if p != gone))
+            for each in around.siblings
+            if each.id != gone
+        ),
+    )
+    status = prove(kept, forged(bundle, export, graph=left)).status
+    if places[gone] < max(places[each] for each in selected):
+        assert status in ("BROKEN", "UNVERIFIABLE")
+
+
 def test_an_annotation_that_never_was_is_broken(memory: Slicebase) -> None:
     bundle = memory.graph.bundle(name("a"))
     proof = memory.graph.verify(bundle.to_bytes())

@@ -5,6 +5,7 @@ from functools import partial
 from heapq import nsmallest
 from typing import Final
 
+from slicebase.graph.bundle import GraphAround, graph_around
 from slicebase.graph.compact import CompactSession
 from slicebase.graph.export import ExportedTurn, SliceExport
 from slicebase.graph.kernel_export import select_with_higher_ids
@@ -40,8 +41,16 @@ def new_turns(graph: TurnGraph, export: SliceExport, policy: SlicePolicyV1, high
 _MOMENTS: Final = 64  # that are tried
 
 
-def was_so(graph: CompactSession | StoredGraph, export: SliceExport, policy: SlicePolicyV1, higher_ids: bool) -> bool:
+def was_so(
+    graph: CompactSession | StoredGraph,
+    export: SliceExport,
+    policy: SlicePolicyV1,
+    higher_ids: bool,
+    around: GraphAround | None = None,
+) -> bool:
     """Returns whether the first turns that were stored, with all of the slice among them, give its selection.
+
+    Of a bundle, they also give the graph around it.
 
     They are those up to the last turn of the slice, or some more: a parent that brings siblings, or a sibling that
     takes the place of another.
@@ -58,7 +67,11 @@ def was_so(graph: CompactSession | StoredGraph, export: SliceExport, policy: Sli
 
     def gives_it(last: int) -> bool:
         was = partial(_is_up_to, graph, last)
-        return _selected(_Then(graph, wanted, was, was), export.anchor_turn_id, policy, higher_ids) == wanted.keys()
+        then = _Then(graph, wanted, was, was)
+        if _selected(then, export.anchor_turn_id, policy, higher_ids) != wanted.keys():
+            return False
+        contents = {turn.id: turn.content_hash for turn in around.turns} if around else {}
+        return around is None or graph_around(then, export, policy, contents) == around
 
     return any(map(gives_it, moments()))
 

@@ -147,10 +147,10 @@ class _Proof:
                 self._parents(graph, bundle, siblings)
             if not self._findings:
                 self._growth(graph, policy, now)
-            if self._drift and not self._findings:
-                self._order(graph, policy)
             if not (self._findings or self._drift or self._explained or self._unchecked):
                 self._beside(found, around(self._truth, graph, now, policy))
+            if self._drift and not self._findings:
+                self._order(graph, policy)
 
     def _beside(self, now: ContextSlice, here: GraphAround) -> None:
         """Names the turns that took the place of a sibling. Without one, what is here contradicts its own records."""
@@ -289,7 +289,8 @@ class _Proof:
         annotated = Counter(turn for each in self._truth.turns.annotations_of(session) for turn in each.turns)
         if any(self._truth.turns.links_of(session)) or max(annotated.values(), default=0) > 1:
             return
-        if not was_so(graph, self._export, policy, "ties" in self._explained):
+        bundle = self._examined.bundle
+        if not was_so(graph, self._export, policy, "ties" in self._explained, bundle.graph if bundle else None):
             why = (
                 "turns that came before others that it has are not in it: they were left out, or it was made elsewhere"
             )
