@@ -235,6 +235,7 @@ def compact(
     """
     given = list(rows)
     ids, roles, phases, *numbers, named = ([row[field] for row in given] for field in range(len(CompactRow._fields)))
+    del given  # as large as everything else here
     numbered = {turn_id: number for number, turn_id in enumerate(ids)}
     text = "".join(ids)
     if len(numbered) != len(ids) or len(text) != ID_LENGTH * len(ids) or not text.isascii():
