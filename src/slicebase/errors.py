@@ -57,12 +57,12 @@ CODES: Mapping[str, ErrorKind] = {
     "edit-path": ErrorKind(Exit.REFUSED, "a key path does not fit the frontmatter"),
     "edit-refused": ErrorKind(Exit.REFUSED, "an edit cannot be made without changing something else"),
     # policies
-    "bad-policy": ErrorKind(Exit.REFUSED, "a policy is not a JSON object with the known keys"),
+    "bad-policy": ErrorKind(
+        Exit.REFUSED, "a policy is not a JSON object with the known keys, or its name cannot be one"
+    ),
     "policy-millionth": ErrorKind(Exit.REFUSED, "a number in a policy is not a whole number of millionths"),
     "policy-version": ErrorKind(Exit.REFUSED, "the version of a policy is not slice_policy_v1"),
-    "policy-name": ErrorKind(
-        Exit.CONFLICT, "the name of a policy belongs to other parameters, or is not allowed as a name"
-    ),
+    "policy-name": ErrorKind(Exit.CONFLICT, "the name of a policy belongs to other parameters"),
     "weak-key": ErrorKind(Exit.REFUSED, "the key of a signature is empty or too short"),
     "no-key": ErrorKind(Exit.REFUSED, "a bundle is signed, and its key was not given"),
     "broken-bundle": ErrorKind(Exit.REFUSED, "a bundle or a SliceExport contradicts itself"),

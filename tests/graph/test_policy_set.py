@@ -143,7 +143,7 @@ def test_a_name_in_a_policy_set_never_changes_its_meaning() -> None:
 def test_a_name_cannot_look_like_a_hash_or_an_option(name: str) -> None:
     with pytest.raises(SlicebaseError) as caught:
         PRESETS.with_policy(DEFAULT, name)
-    assert code_of(caught) == "policy-name"
+    assert code_of(caught) == "bad-policy"
 
 
 def test_a_policy_without_a_name_is_found_by_its_hash() -> None:

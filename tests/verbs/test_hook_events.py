@@ -631,3 +631,13 @@ def test_a_purge_takes_what_was_prepared(memory: Slicebase) -> None:
     notes.put(SESSION, kept)  # as in another worktree
     assert outdated_losses(memory.truth, memory.workspace.cache)
     assert not is_prepared(memory, SESSION, kept.summary)
+
+
+def test_before_a_compaction_the_transcript_is_stored_even_if_no_note_can_be_written(memory: Slicebase) -> None:
+    agent = Agent(memory)
+    agent.say("Every price is in cents.")
+    memory.workspace.cache.mkdir(parents=True, exist_ok=True)
+    (memory.workspace.cache / "compacted.lock").mkdir()
+    with pytest.raises((SlicebaseError, OSError)):
+        agent.call(HookEvent.BEFORE_COMPACTION)
+    assert [each.text for each in memory.graph.turns(SESSION)] == ["Every price is in cents."]

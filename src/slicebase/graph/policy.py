@@ -313,7 +313,7 @@ class PolicySet(NamedTuple):
     def _nameable(self, name: str, policy: SlicePolicyV1) -> SlicePolicyV1:
         if not _NAME.fullmatch(name) or _HASH.fullmatch(name):
             raise SlicebaseError(
-                "policy-name",
+                "bad-policy",
                 f"{name!r} cannot name a policy",
                 hint="a name starts with a letter, has letters, digits, _ . and -, and does not look like a hash",
             )

@@ -96,10 +96,12 @@ def _before_compaction(work: HookWork) -> None:
     """Imports the transcript, and begins with the narrative. A client that only may compact now is not waited for."""
     if client_named(work.call.client).tells_compactions and not truth_is_read_only(work):
         note = Compacted(before=summaries_of(work))
-        work.notes.put(work.call.session, note)  # if the import fails, a prompt tries again
-        if not is_long(work):
-            import_transcript(work)
-            note.before = summaries_of(work)
+        try:
+            work.notes.put(work.call.session, note)  # if the import fails, a prompt tries again
+        finally:  # if there can be no note, what was said is stored all the same
+            if not is_long(work):
+                import_transcript(work)
+                note.before = summaries_of(work)
         _begin_narrative(work, note)
 
 
