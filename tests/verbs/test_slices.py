@@ -13,6 +13,8 @@ from slicebase.graph.selection import KERNEL
 from slicebase.graph.turn import Session
 from slicebase.truth.sessions import SMALL
 from slicebase.truth.stored_graph import StoredGraph
+from slicebase.verbs import slices
+from tests.codes import code_of
 from tests.conversations import SESSION, annotate, chain, name, turn
 
 LONG = SMALL + 100
@@ -34,7 +36,7 @@ def test_many_slices_are_those_of_one_after_the_other(
 ) -> None:
     """Requests of two sessions take turns, some fail, and there are enough for several threads."""
     monkeypatch.setenv(KERNEL, kernel)
-    monkeypatch.setattr("os.cpu_count", lambda: 3)
+    monkeypatch.setattr(slices, "processors", lambda: 3)
     turns = [name(n) if n % 3 else name(f"o{n % 40}") for n in range(0, LONG, 2)]
     turns[7], turns[20], turns[21] = NOWHERE, "no turn", f"turn:{turns[1][:20]}"
     requests = [(each, (DEFAULT, FOCUSED, None)[place % 3]) for place, each in enumerate(turns)]
@@ -83,13 +85,24 @@ def test_many_sessions_of_which_one_slice_each_is_asked_for_are_not_read_complet
 def test_the_environment_chooses_a_version_that_there_is(
     memory: Slicebase, monkeypatch: pytest.MonkeyPatch, value: str, code: str | None, anchor: str
 ) -> None:
-    """Whether the session is in memory or read in parts."""
+    """Whether the session is in memory or read in parts. A wrong choice is an error of the call, not of a request."""
     monkeypatch.setenv(KERNEL, value)
-    (answer,) = memory.graph.select_many([(anchor, DEFAULT)])
-    complaints = [each for each in memory.doctor()[0] if each.check == "kernel"]
-    if isinstance(answer, SlicebaseError):
-        assert answer.code == code or (code is None and answer.code == "no-kernel")
-        assert complaints
-    else:
-        assert code is None
-        assert not complaints
+    try:
+        (answer,) = memory.graph.select_many([(anchor, DEFAULT)])
+        found = None
+        assert isinstance(answer, bytes)
+    except SlicebaseError as error:
+        found = error.code
+        assert code_of(memory.graph.select, anchor) == found
+    assert found == code or (code is None and found == "no-kernel")
+    assert bool([each for each in memory.doctor()[0] if each.check == "kernel"]) == (found is not None)
+
+
+def test_damage_costs_only_the_requests_that_meet_it(memory: Slicebase) -> None:
+    """The long session is read in parts."""
+    session = "(SELECT number FROM shapes WHERE session = 's')"
+    memory.truth.database.connection.execute(f"UPDATE nodes SET kind = 99 WHERE seq = 5 AND session = {session}")
+    damaged, other = memory.graph.select_many([(name(4), DEFAULT), (name("o1"), DEFAULT)])
+    assert isinstance(damaged, SlicebaseError)
+    assert damaged.code == "database-damaged"
+    assert isinstance(other, bytes)

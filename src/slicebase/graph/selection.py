@@ -32,9 +32,10 @@ def kernel_named(name: str) -> KernelName:
         from slicebase.graph import native  # noqa: F401  imported here: it may not exist
     except ImportError as error:
         if name == "native":
+            why = "it was not compiled" if error.name == "cython" else str(error)
             raise SlicebaseError(
                 "no-kernel",
-                f"{KERNEL} is native, and the compiled version cannot be loaded: {error}",
+                f"{KERNEL} is native, and the compiled version cannot be loaded: {why}",
                 hint="install slicebase where there is a C compiler, or unset the variable",
             ) from None
         return "plain"

@@ -4,7 +4,6 @@ The thread that asks reads the sessions. What is selected from a session in memo
 is compiled, threads do that side by side, because it does not hold the interpreter's lock.
 """
 
-import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final
@@ -14,7 +13,10 @@ from slicebase.errors import SlicebaseError
 from slicebase.graph.compact import CompactSession
 from slicebase.graph.policy import SlicePolicyV1
 from slicebase.graph.selection import context_slice, exports
+from slicebase.truth.sessions import chosen_kernel
+from slicebase.truth.stored_graph import StoredGraph
 from slicebase.verbs.parts import Parts
+from slicebase.workspace.processes import processors
 
 AskedSlice = tuple[str, SlicePolicyV1]  # a turn and a policy
 SliceAnswer = bytes | SlicebaseError  # an export, or why there is none
@@ -24,6 +26,7 @@ _FEW: Final = 32  # requests for which another thread is not started
 
 def slices_of(parts: Parts, requests: Sequence[AskedSlice]) -> list[SliceAnswer]:
     """Returns the export of the slice for each request, or the error in its place."""
+    chosen_kernel()  # a wrong choice is an error of the call, not of each request
     answers: list[SliceAnswer] = [b""] * len(requests)
     named: list[tuple[int, AskedSlice]] = []
     for place, (turn, policy) in enumerate(requests):
@@ -40,7 +43,7 @@ def slices_of(parts: Parts, requests: Sequence[AskedSlice]) -> list[SliceAnswer]
             elif isinstance(graph, CompactSession):
                 groups.setdefault(graph, []).append((place, request))
             else:
-                answers[place] = context_slice(graph, *request).export
+                answers[place] = _read(graph, request)
         for session, asked in groups.items():
             found = _selected(session, [request for _, request in asked])
             for (place, _), answer in zip(asked, found, strict=True):
@@ -48,9 +51,16 @@ def slices_of(parts: Parts, requests: Sequence[AskedSlice]) -> list[SliceAnswer]
     return answers
 
 
+def _read(graph: StoredGraph, request: AskedSlice) -> SliceAnswer:
+    try:
+        return context_slice(graph, *request).export
+    except SlicebaseError as error:
+        return error
+
+
 def _selected(session: CompactSession, requests: list[AskedSlice]) -> list[SliceAnswer]:
     """Returns the answers of one session. Each thread has a part of the requests."""
-    threads = min(os.cpu_count() or 1, len(requests) // _FEW) if session.kernel else 1
+    threads = min(processors(), len(requests) // _FEW) if session.kernel else 1
     if threads <= 1:
         return _in_order(session, requests)
     size = -(-len(requests) // threads)
