@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import slicebase
-from slicebase import Filters, Provenance, Slicebase, aio
+from slicebase import Filters, Provenance, ShownTurns, Slicebase, aio
 from tests.paths import PROJECT
 
 SAMPLE = PROJECT / "src" / "slicebase" / "samples" / "long-session.jsonl"
@@ -261,6 +261,7 @@ def values(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Shown
         every = {
             "Account": Shown(account, f"added={account.added}"),
             "AddedDocument": Shown(document, document.id),
+            "Atlas": Shown(memory.graph.atlas(), "sessions=1"),
             "Bundle": Shown(bundle, bundle.graph_snapshot_hash),
             "Change": Shown(row, row.ref),
             "Context": Shown(context, context.id),
@@ -300,6 +301,7 @@ def values(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Shown
             "Seal": Shown(sealed, sealed.id),
             "SearchResults": Shown(found, f"turns={len(found.turns)}"),
             "SessionEntry": Shown(memory.graph.sessions()[0], session),
+            "ShownTurns": Shown(ShownTurns.in_bundle(bundle.to_bytes()), part.id),
             "SliceFile": Shown(row.file, row.id),
             "SliceProof": Shown(memory.graph.verify(bundle.to_bytes()), "VERIFIED"),
             "Slicebase": Shown(memory, str(folder)),

@@ -33,12 +33,14 @@ if TYPE_CHECKING:
     from slicebase.runs.report import RunReport
     from slicebase.runs.status import RunStatus
     from slicebase.truth.run_writer import Logged
+    from slicebase.verbs.atlas import Atlas
     from slicebase.verbs.found import SearchResults
     from slicebase.verbs.graph import Graph
     from slicebase.verbs.lost import Losses
     from slicebase.verbs.policies import Policies
     from slicebase.verbs.recorder import Recorder
     from slicebase.verbs.runs import Runs
+    from slicebase.verbs.shown import ShownTurns
     from slicebase.verbs.step import Step
     from slicebase.verbs.verify import Verdict
     from slicebase.verbs.why import Reason
@@ -47,6 +49,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Account",
+    "Atlas",
     "Bundle",
     "Change",
     "Context",
@@ -72,6 +75,7 @@ __all__ = [
     "RunWarning",
     "Runs",
     "SearchResults",
+    "ShownTurns",
     "SliceProof",
     "Slicebase",
     "SlicebaseError",
@@ -99,12 +103,14 @@ _PLACES = {
     "runs.report": ("RunReport",),
     "runs.status": ("RunStatus",),
     "truth.run_writer": ("Logged",),
+    "verbs.atlas": ("Atlas",),
     "verbs.graph": ("Graph",),
     "verbs.lost": ("Losses",),
     "verbs.policies": ("Policies",),
     "verbs.recorder": ("Recorder",),
     "verbs.runs": ("Runs",),
     "verbs.found": ("SearchResults",),
+    "verbs.shown": ("ShownTurns",),
     "verbs.step": ("Step",),
     "verbs.verify": ("Verdict",),
     "verbs.why": ("Reason",),

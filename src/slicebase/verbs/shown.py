@@ -20,6 +20,9 @@ class ShownTurns(NamedTuple):
     turns: frozenset[str]
     slice_id: str
 
+    def __repr__(self) -> str:
+        return f"ShownTurns(slice_id={self.slice_id!r}, turns={len(self.turns)})"
+
     @classmethod
     def in_bundle(cls, data: bytes, key: bytes | None = None) -> Self:
         """Returns what a bundle or a SliceExport shows.
