@@ -8,7 +8,7 @@ from time import process_time
 from typing import cast
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from slicebase.secrets.glance import RUN, kinds_of
@@ -96,7 +96,7 @@ def plain_spans(text: str) -> list[SecretSpan]:
             continue
         for rule in RULES:
             span = None if rule.whole and text[at - 1 : at] == "-" else ALL.match(text, at, rule)
-            if span and any(start < span.end and span.start < end for start, end in runs):
+            if span and any(start < span.end and at < end for start, end in runs):
                 found.append(span)
                 done = span.end
                 break
@@ -152,6 +152,7 @@ def test_prefixes_inside_of_words_are_those_after_a_letter(text: str) -> None:
 
 
 @settings(max_examples=60, deadline=None)
+@example(positive(next(rule for rule in RULES if rule.label == "k3s-token")))  # its secret alone has no long run
 @given(st.lists(st.one_of(WORDS, SOME_KEYS), max_size=6).map(" ".join))
 def test_the_fast_way_and_the_plain_one_agree(text: str) -> None:
     fast = [span for span in ALL.spans(text, text.encode("ascii", "replace")) if span.label in LABELS]
