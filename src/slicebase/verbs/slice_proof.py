@@ -149,7 +149,7 @@ class _Proof:
                 self._growth(graph, policy, now)
             if not (self._findings or self._drift or self._explained or self._unchecked):
                 self._beside(found, around(self._truth, graph, now, policy))
-            if self._drift and not self._findings:
+            if self._drift and not self._findings and not any(each.stops for each in self._unchecked):
                 self._order(graph, policy)
 
     def _beside(self, now: ContextSlice, here: GraphAround) -> None:
