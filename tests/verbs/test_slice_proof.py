@@ -252,6 +252,28 @@ def test_a_parent_or_a_sibling_that_was_taken_out_of_a_bundle_is_no_growth_unles
         assert status in ("BROKEN", "UNVERIFIABLE")
 
 
+def test_links_and_annotations_elsewhere_hide_no_turn_that_was_taken_out(memory: Slicebase) -> None:
+    """What was added far from a slice changed nothing in it."""
+    store(memory.truth, [turn("far", time=4000), turn("further", time=5000)])
+    memory.truth.turns.link([Edge(name("far"), name("further"), "reference")])
+    again = [annotation(name("far"), salience=0.875), annotation(name("c"), salience=salient(name("c")))]
+    for record in annotation_records("s", again):
+        memory.truth.turns.annotate(record)
+    export = memory.graph.select(name("c")).contents
+    left = tuple(each for each in export.turns if each.id != name("a"))
+    edges = tuple(each for each in export.edges if name("a") != each.parent)
+    found = replace(export, turns=left, edges=edges)
+    assert memory.graph.verify(replace(found, slice_id=found.fingerprint).to_bytes()).status == "UNVERIFIABLE"
+    bundle = memory.graph.bundle(name("c"))
+    turns = tuple(
+        replace(each, parents=tuple(above for above in each.parents if above != name("a")))
+        for each in bundle.graph.turns
+        if each.id != name("a")
+    )
+    data = forged(bundle, found, graph=replace(bundle.graph, turns=turns))
+    assert memory.graph.verify(data).status in ("UNVERIFIABLE", "BROKEN")
+
+
 @pytest.mark.parametrize("salience", [0.25, 0.5])
 def test_a_sibling_that_came_after_many_others_is_no_sign_of_a_turn_that_was_taken_out(
     memory: Slicebase, salience: float

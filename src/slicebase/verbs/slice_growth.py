@@ -1,6 +1,6 @@
 """Whether a stored context slice was right once: which turns are new since then, and whether the order allows it."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from functools import partial
 from heapq import heappush, heappushpop, nsmallest
 from typing import Final
@@ -36,6 +36,12 @@ def new_turns(graph: TurnGraph, export: SliceExport, policy: SlicePolicyV1, high
             return None
         new |= selected - wanted.keys()
     return None
+
+
+def near(graph: TurnGraph, turns: Set[str]) -> tuple[set[str], set[str]]:
+    """Returns the parents of turns, and the children of both: whatever a selection of those turns looks at."""
+    parents = {parent for turn in turns for parent in graph.parents(turn)}
+    return parents, {child for above in parents | turns for child in graph.children(above)}
 
 
 _MOMENTS: Final = 64  # that are tried
