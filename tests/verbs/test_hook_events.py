@@ -633,11 +633,40 @@ def test_a_purge_takes_what_was_prepared(memory: Slicebase) -> None:
     assert not is_prepared(memory, SESSION, kept.summary)
 
 
-def test_before_a_compaction_the_transcript_is_stored_even_if_no_note_can_be_written(memory: Slicebase) -> None:
+def without_notes(memory: Slicebase) -> Agent:
     agent = Agent(memory)
     agent.say("Every price is in cents.")
     memory.workspace.cache.mkdir(parents=True, exist_ok=True)
     (memory.workspace.cache / "compacted.lock").mkdir()
+    return agent
+
+
+def test_before_a_compaction_the_transcript_is_stored_even_if_no_note_can_be_written(memory: Slicebase) -> None:
+    agent = without_notes(memory)
     with pytest.raises((SlicebaseError, OSError)):
         agent.call(HookEvent.BEFORE_COMPACTION)
+    assert [each.text for each in memory.graph.turns(SESSION)] == ["Every price is in cents."]
+
+
+def test_a_long_transcript_is_left_to_another_process_even_if_no_note_can_be_written(
+    memory: Slicebase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent = without_notes(memory)
+    started: list[tuple[str, ...]] = []
+
+    def start(*command: str, folder: Path) -> int:
+        started.append(command)
+        return 1
+
+    monkeypatch.setattr("slicebase.verbs.hook_imports._LONG", 10)
+    monkeypatch.setattr("slicebase.workspace.processes.start_alone", start)
+    with pytest.raises((SlicebaseError, OSError)):
+        agent.call(HookEvent.BEFORE_COMPACTION)
+    assert [str(agent.path) in command for command in started] == [True]
+
+
+def test_after_a_compaction_the_files_are_shown_even_if_no_note_can_be_written(memory: Slicebase) -> None:
+    memory.library.create("Rules", "Ours.", body="Deploy on Mondays only.")
+    agent = without_notes(memory)
+    assert "Deploy on Mondays only." in agent.call(HookEvent.AFTER_COMPACTION, source="compact")
     assert [each.text for each in memory.graph.turns(SESSION)] == ["Every price is in cents."]

@@ -1,7 +1,7 @@
 """A stored slice against a workspace: what is the same, what has grown since, and what contradicts it."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from slicebase.graph.export import SliceExport, read_export
 from slicebase.graph.policy import SlicePolicyV1
 from slicebase.graph.proof import SliceProof
 from slicebase.graph.record import annotation_records
-from slicebase.graph.turn import Edge
+from slicebase.graph.turn import Edge, Phase
 from slicebase.truth.truth import Truth
 from slicebase.verbs.bundle import bundle_of
 from slicebase.verbs.slice_proof import prove
@@ -250,6 +250,54 @@ def test_a_parent_or_a_sibling_that_was_taken_out_of_a_bundle_is_no_growth_unles
     status = prove(kept, forged(bundle, export, graph=left)).status
     if places[gone] < max(places[each] for each in selected):
         assert status in ("BROKEN", "UNVERIFIABLE")
+
+
+def test_links_and_annotations_elsewhere_hide_no_turn_that_was_taken_out(memory: Slicebase) -> None:
+    """What was added far from a slice changed nothing in it."""
+    store(memory.truth, [turn("far", time=4000), turn("further", time=5000)])
+    memory.truth.turns.link([Edge(name("far"), name("further"), "reference")])
+    again = [annotation(name("far"), salience=0.875), annotation(name("c"), salience=salient(name("c")))]
+    for record in annotation_records("s", again):
+        memory.truth.turns.annotate(record)
+    export = memory.graph.select(name("c")).contents
+    left = tuple(each for each in export.turns if each.id != name("a"))
+    edges = tuple(each for each in export.edges if name("a") != each.parent)
+    found = replace(export, turns=left, edges=edges)
+    assert memory.graph.verify(replace(found, slice_id=found.fingerprint).to_bytes()).status == "UNVERIFIABLE"
+    bundle = memory.graph.bundle(name("c"))
+    turns = tuple(
+        replace(each, parents=tuple(above for above in each.parents if above != name("a")))
+        for each in bundle.graph.turns
+        if each.id != name("a")
+    )
+    data = forged(bundle, found, graph=replace(bundle.graph, turns=turns))
+    assert memory.graph.verify(data).status in ("UNVERIFIABLE", "BROKEN")
+
+
+@pytest.mark.parametrize("salience", [0.25, 0.5])
+def test_a_sibling_that_came_after_many_others_is_no_sign_of_a_turn_that_was_taken_out(
+    memory: Slicebase, salience: float
+) -> None:
+    """Whatever came between the last turn of a slice and the last sibling that it looked at changed nothing."""
+
+    def add(many: Iterable[str], phase: Phase, score: float) -> None:
+        new = [turn(each, "b", time=9000) for each in many]
+        notes = [annotation(each.id, phase=phase, salience=score) for each in new]
+        memory.truth.turns.add(memory.truth.turns.session("s"), new, lambda _: list(annotation_records("s", notes)))
+
+    add(["y"], "planning", 0.5)
+    add(["x"], "planning", 0.5)
+    between = sorted((f"n{each}" for each in range(400)), key=name)
+    add([each for each in between if name(each) > name("y")][:80], "debugging", salience)
+    add(["late"], "exploration", 1.0)
+    weights = replace(SlicePolicyV1().phase_weights, exploration=0.0)
+    policy = SlicePolicyV1(phase_weights=weights, max_nodes=2, max_siblings_per_node=1)
+    stored = memory.graph.bundle(name("x"), policy), memory.graph.select(name("x"), policy).export
+    assert {each.id for each in stored[0].graph.siblings} == {name("late")}
+    add(["later"], "planning", 1.0)
+    for each in (stored[0].to_bytes(), stored[1]):
+        proof = memory.graph.verify(each, policy)
+        assert (proof.status, what(proof)) == ("DRIFTED", ["new turns"])
 
 
 def test_an_annotation_that_never_was_is_broken(memory: Slicebase) -> None:

@@ -26,6 +26,7 @@ from slicebase.verbs.hook_imports import (
     import_transcript,
     is_long,
     is_read,
+    put_note,
     read_transcript,
     start_reader,
     summaries_of,
@@ -96,12 +97,10 @@ def _before_compaction(work: HookWork) -> None:
     """Imports the transcript, and begins with the narrative. A client that only may compact now is not waited for."""
     if client_named(work.call.client).tells_compactions and not truth_is_read_only(work):
         note = Compacted(before=summaries_of(work))
-        try:
-            work.notes.put(work.call.session, note)  # if the import fails, a prompt tries again
-        finally:  # if there can be no note, what was said is stored all the same
-            if not is_long(work):
-                import_transcript(work)
-                note.before = summaries_of(work)
+        put_note(work, note)  # if the import fails, a prompt tries again
+        if not is_long(work):
+            import_transcript(work)
+            note.before = summaries_of(work)
         _begin_narrative(work, note)
 
 
@@ -115,7 +114,11 @@ def _after_compaction(work: HookWork) -> str | None:
         note = Compacted()
         if truth_is_read_only(work):
             return _files_again(work, note)
-        work.notes.put(work.call.session, note)
+        try:
+            put_note(work, note)
+        except (OSError, SlicebaseError) as error:
+            work.say(str(error))
+            return _files_again(work, note)
         if not is_long(work):
             import_transcript(work)
     note.before = None  # the client has said it: there was a compaction

@@ -102,6 +102,18 @@ def is_long(work: HookWork) -> bool:
     return not work.wait and path is not None and unread(work.parts.workspace.cache, path) > _LONG
 
 
+def put_note(work: HookWork, note: Compacted) -> None:
+    """Notes that a session is compacted. Where no note can be written, what was said is stored all the same."""
+    try:
+        work.notes.put(work.call.session, note)
+    except (OSError, SlicebaseError):
+        if is_long(work):
+            start_reader(work)
+        else:
+            import_transcript(work)
+        raise
+
+
 def start_reader(work: HookWork) -> int:
     from slicebase.workspace.processes import start_alone
 

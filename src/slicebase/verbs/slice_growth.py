@@ -1,8 +1,8 @@
 """Whether a stored context slice was right once: which turns are new since then, and whether the order allows it."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from functools import partial
-from heapq import nsmallest
+from heapq import heappush, heappushpop, nsmallest
 from typing import Final
 
 from slicebase.graph.bundle import GraphAround, graph_around
@@ -38,6 +38,12 @@ def new_turns(graph: TurnGraph, export: SliceExport, policy: SlicePolicyV1, high
     return None
 
 
+def near(graph: TurnGraph, turns: Set[str]) -> tuple[set[str], set[str]]:
+    """Returns the parents of turns, and the children of both: whatever a selection of those turns looks at."""
+    parents = {parent for turn in turns for parent in graph.parents(turn)}
+    return parents, {child for above in parents | turns for child in graph.children(above)}
+
+
 _MOMENTS: Final = 64  # that are tried
 
 
@@ -52,18 +58,18 @@ def was_so(
 
     Of a bundle, they also give the graph around it.
 
-    They are those up to the last turn of the slice, or some more: a parent that brings siblings, or a sibling that
-    takes the place of another.
+    Of a bundle, they are those up to the last turn that it names: whatever came after that and took a place would be
+    named, too. Of an export, they are those up to its last turn, or some more: a parent that brings siblings, or a
+    sibling that takes the place of another.
     """
     wanted = {turn.id: turn for turn in export.turns}
-    newest = max(map(graph.number_of, wanted))
+    named = {*wanted, *(_named(around) if around else ())}
+    newest = max(map(graph.number_of, named))
 
     def moments() -> Iterator[int]:
         yield newest
-        parents = {parent for turn in wanted for parent in graph.parents(turn)}
-        families = parents | {child for parent in parents for child in graph.children(parent)}
-        later = (number for each in families if (number := graph.number_of(each)) > newest)
-        yield from nsmallest(_MOMENTS, later)
+        if around is None:
+            yield from nsmallest(_MOMENTS, {each for each in _changes(graph, wanted, policy) if each > newest})
 
     def gives_it(last: int) -> bool:
         was = partial(_is_up_to, graph, last)
@@ -74,6 +80,29 @@ def was_so(
         return around is None or graph_around(then, export, policy, contents) == around
 
     return any(map(gives_it, moments()))
+
+
+def _named(around: GraphAround) -> Iterator[str]:
+    for turn in around.turns:
+        yield from turn.parents
+    for sibling in around.siblings:
+        yield sibling.id
+        yield from sibling.parents
+
+
+def _changes(graph: CompactSession | StoredGraph, turns: Iterable[str], policy: SlicePolicyV1) -> Iterator[int]:
+    """Yields the numbers of the parents of turns, and of each child of those that was among the best when it came."""
+    places = policy.max_siblings_per_node + 1 if policy.include_siblings else 0  # a turn is no sibling of itself
+    for parent in {parent for turn in turns for parent in graph.parents(turn)}:
+        yield graph.number_of(parent)
+        best: list[tuple[float, int]] = []
+        for number, child in sorted((graph.number_of(child), child) for child in graph.children(parent)):
+            rank = graph.get_turn(child).salience, -int(child.replace("-", ""), 16)  # of equal ones, the lower id
+            if len(best) < places:
+                heappush(best, rank)
+            elif not places or heappushpop(best, rank) == rank:
+                continue
+            yield number
 
 
 def _is_up_to(graph: CompactSession | StoredGraph, last: int, turn_id: str) -> bool:

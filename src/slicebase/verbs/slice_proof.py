@@ -25,7 +25,7 @@ from slicebase.truth.stored_graph import StoredGraph
 from slicebase.truth.truth import Truth
 from slicebase.truth.turns import StoredTurn
 from slicebase.verbs.bundle import around
-from slicebase.verbs.slice_growth import new_turns, was_so
+from slicebase.verbs.slice_growth import near, new_turns, was_so
 
 
 def policy_elsewhere(name: str | None, assignments: tuple[str, ...]) -> SlicePolicyV1 | None:
@@ -149,7 +149,7 @@ class _Proof:
                 self._growth(graph, policy, now)
             if not (self._findings or self._drift or self._explained or self._unchecked):
                 self._beside(found, around(self._truth, graph, now, policy))
-            if self._drift and not self._findings:
+            if self._drift and not self._findings and not any(each.stops for each in self._unchecked):
                 self._order(graph, policy)
 
     def _beside(self, now: ContextSlice, here: GraphAround) -> None:
@@ -282,14 +282,19 @@ class _Proof:
     def _order(self, graph: CompactSession | StoredGraph, policy: SlicePolicyV1) -> None:
         """Looks whether what is new came after what the slice has, as it must where turns are only appended.
 
-        Where edges or annotations were added to stored turns, a turn can be selected that was not then: that says
-        nothing. Turns that were stored in another order elsewhere look as if some had been taken out of the slice.
+        Where edges or annotations were added to stored turns around it, a turn can be selected that was not then: that
+        says nothing. Turns that were stored in another order elsewhere look as if some had been taken out of the slice.
         """
-        session = self._export.turns[0].session_id
+        bundle, session = self._examined.bundle, self._export.turns[0].session_id
+        selected = {turn.id for turn in self._export.turns}
+        beside = {each.id for each in bundle.graph.siblings} if bundle else set()
+        parents, families = near(graph, selected)
+        for link in self._truth.turns.links_of(session):
+            if link.parent in selected | parents or link.child in selected | beside:
+                return
         annotated = Counter(turn for each in self._truth.turns.annotations_of(session) for turn in each.turns)
-        if any(self._truth.turns.links_of(session)) or max(annotated.values(), default=0) > 1:
+        if any(annotated[turn] > 1 for turn in (parents | families) - selected):
             return
-        bundle = self._examined.bundle
         if not was_so(graph, self._export, policy, "ties" in self._explained, bundle.graph if bundle else None):
             why = (
                 "turns that came before others that it has are not in it: they were left out, or it was made elsewhere"
