@@ -10,7 +10,7 @@ from Cython.Build import cythonize
 from setuptools import Extension, setup
 
 FOLDER = Path("src/slicebase/graph")
-NAMES = ("native_expand", "native_export", "native_survey", "native")
+NAMES = sorted(path.stem for path in FOLDER.glob("native*.pxd"))
 SOURCES = [FOLDER / f"{name}{suffix}" for name in NAMES for suffix in (".py", ".pxd")]
 DIGEST = hashlib.sha256(b"".join(path.read_bytes() for path in SOURCES)).hexdigest()
 

@@ -32,7 +32,7 @@ PYTHONS = re.findall(r"Programming Language :: Python :: (3\.\d+)", "\n".join(DE
 EXTRAS: dict[str, list[str]] = DECLARED["optional-dependencies"]
 DEVELOPMENT = {"test", "lint", "bench"}  # every other extra is a feature or an adapter
 CONSTRAINTS = PROJECT / "constraints.txt"
-KERNEL = ("native", "native_expand", "native_export")  # modules that are compiled where there is a compiler
+KERNEL = {path.stem for path in Path(PROJECT, "src/slicebase/graph").glob("native*.pxd")}
 # Tests that fail if a minimum is declared too low: of commands, policies, headers and ranks.
 TESTS_OF_MINIMUMS = [
     "tests/cli/test_bad_input.py", "tests/cli/test_check.py", "tests/cli/test_commands.py", "tests/cli/test_find.py",

@@ -28,7 +28,7 @@ from tests.graph.slicers import KERNELS, compact
 from tests.paths import PROJECT
 
 compiled = pytest.mark.skipif("native" not in KERNELS, reason="the kernel is not compiled")
-NAMES = ("native_expand", "native_export", "native_survey", "native")
+NAMES = sorted(path.stem for path in Path(PROJECT, "src/slicebase/graph").glob("native*.pxd"))
 
 
 @pytest.mark.skipif(

@@ -281,7 +281,8 @@ class Kernel:
         asked = array("I", anchors)
         nearest = array("I", [upper & 0xFFFFFFFF for upper in uppers])  # of -1, that is NOTHING
         count: cython.size_t = len(asked)
-        if count != len(nearest):
+        others: cython.size_t = len(nearest)
+        if count != others:
             raise ValueError("each anchor has one above it, or none")
         place: cython.size_t
         for place in range(count):
