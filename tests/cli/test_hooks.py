@@ -13,9 +13,11 @@ from typing import Any, NamedTuple
 import pytest
 
 from slicebase.agents.clients import CLIENTS
+from slicebase.agents.hook_failures import HookFailure, HookFailures
 from slicebase.base import Slicebase
 from slicebase.cli import hooks
 from slicebase.core.hashing import tokens
+from slicebase.history.inputs import SAMPLE
 from slicebase.history.notes import Compacted
 from slicebase.workspace.settings import Settings
 from tests.cli.conftest import Tt
@@ -323,3 +325,13 @@ def test_one_hook_answers_wherever_they_are_installed(
         answers += [done.out] if done.out else []
     assert len(answers) == 1
     assert "Webhooks" in answers[0]
+
+
+def test_what_reads_a_long_transcript_says_nothing_about_the_hook_that_began_it(tt: Tt, tmp_path: Path) -> None:
+    """The hook failed, because it could write no note, and the reader succeeds."""
+    assert tt("init").exit == 0
+    with Slicebase.open(tmp_path) as memory:
+        failures, now = HookFailures(memory.workspace), memory.surroundings.now()
+        failures.add(HookFailure(now, "claude-code", "PreCompact", "locked", "no note"))
+    assert tt("hook", "read", "s", SAMPLE, "--event", "PreCompact").exit == 0
+    assert [each.event for each in failures.recent(now)] == ["PreCompact"]

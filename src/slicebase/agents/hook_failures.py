@@ -16,6 +16,7 @@ from slicebase.workspace.workspace import Workspace, create_local_folder
 
 NARRATIVE: Final = "narrative"  # the work in the background, beside the events of clients
 WHAT_WAS_LOST: Final = "what was lost"  # likewise
+LONG_TRANSCRIPT: Final = "long transcript"  # likewise: its success says nothing about the hook that began it
 _FILE: Final = "hook-failures.json"
 _LOCK: Final = "hook-failures.lock"
 _PATIENCE: Final = 1.0  # seconds that a hook waits for another one

@@ -12,7 +12,7 @@ import click
 
 from slicebase.agents.clients import CLAUDE_CODE, HookEvent, HookScope, client_named
 from slicebase.agents.hook_calls import HookCall, hook_call, hook_output
-from slicebase.agents.hook_failures import NARRATIVE, WHAT_WAS_LOST, HookFailure, HookFailures
+from slicebase.agents.hook_failures import LONG_TRANSCRIPT, NARRATIVE, WHAT_WAS_LOST, HookFailure, HookFailures
 from slicebase.cli.options import named_root, open_base, redacts
 from slicebase.cli.output import Group, json_option, note, print_json, print_redacted, print_text, print_text_change
 from slicebase.core.parsers import read_all, read_json
@@ -226,7 +226,7 @@ def read_(ctx: click.Context, session: str, transcript: str, client: str, event:
     from slicebase.verbs.hook_imports import read_transcript
 
     call = _call_of_worker(client, client_named(client).events[event], session, transcript)
-    _work(ctx, client, event, lambda base: read_transcript(base, call))
+    _work(ctx, client, LONG_TRANSCRIPT, lambda base: read_transcript(base, call))
 
 
 def _call_of_worker(client: str, event: HookEvent, session: str, transcript: str) -> HookCall:
