@@ -139,7 +139,7 @@ def test_a_name_in_a_policy_set_never_changes_its_meaning() -> None:
     assert code_of(caught) == "unknown-policy"
 
 
-@pytest.mark.parametrize("name", ["", "0123456789abcdef", "abcdefabcdefabcd", "a b", "-x"])
+@pytest.mark.parametrize("name", ["", "0123456789abcdef", "abcdefabcdefabcd", "deadbeef", "a b", "-x"])
 def test_a_name_cannot_look_like_a_hash_or_an_option(name: str) -> None:
     with pytest.raises(SlicebaseError) as caught:
         PRESETS.with_policy(DEFAULT, name)

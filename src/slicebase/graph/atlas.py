@@ -68,9 +68,6 @@ class Counted(NamedTuple):
     shared: "array[int]"
 
 
-Count = Callable[[CompactSession, Sequence[int], Sequence[int], SlicePolicyV1], Counted]
-
-
 def survey(
     session: CompactSession,
     anchors: Sequence[int],

@@ -56,7 +56,7 @@ class StoredPolicies:
                     self._database.append(Chain("policies"), [row])
 
     def save(self, policy: SlicePolicyV1, name: PolicyName) -> None:
-        """Stores a policy with its name. Raises `policy-name` if that means other parameters, or cannot be a name.
+        """Stores a policy with its name. Raises `policy-name` if that means other parameters.
 
         A name that means these parameters already stays as it is.
         """

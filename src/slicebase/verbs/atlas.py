@@ -74,9 +74,10 @@ class Atlas(NamedTuple):
 
     def as_json(self, limit: int) -> dict[str, Any]:
         """Returns the figures for JSON, with so many rows in each list. Fractions are millionths."""
+        total = self.totals
         return {
             "manifest": msgspec.to_builtins(self.manifest),
-            "totals": {**self.totals._asdict(), "coverage": self.totals.coverage},
+            "totals": {**total._asdict(), "coverage": total.coverage},
             "influential": [each._asdict() for each in self.influential(limit)],
             "bridges": [each._asdict() for each in self.bridges(limit)],
             "seams": [each._asdict() for each in self.seams(limit)],
