@@ -1,17 +1,19 @@
 # Each target creates the environment that it needs, with the pinned versions: .venv for development, .venv-demo for the
-# package alone, as a user installs it, .venv-adapters with the packages that it has adapters for.
+# package alone, as a user installs it, .venv-adapters with the packages that it has adapters for, .venv-browser with
+# what opens the pages.
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 KERNEL := setup.py $(wildcard src/slicebase/graph/native*.py src/slicebase/graph/native*.pxd)
 ADAPTERS := .venv-adapters/.ready
+BROWSER := .venv-browser/.ready
 DEMO := .venv-demo/.ready
 SOURCES := $(shell find src -name __pycache__ -prune -o -name '*.egg-info' -prune -o -print)
 # Tests start hundreds of processes: without bytecode each would compile the package again.
 unexport PYTHONDONTWRITEBYTECODE
 INSTALL := install --quiet --disable-pip-version-check --only-binary :all:
 
-.PHONY: demo test pytest test-adapters test-clients test-packages lint style types bench fuzz soak mutants docs house clean
+.PHONY: demo test pytest test-adapters test-browser test-clients test-packages lint style types bench fuzz soak mutants docs house screenshots clean
 
 demo: $(DEMO)
 	@.venv-demo/bin/tt demo
@@ -26,6 +28,10 @@ pytest: $(READY)
 test-adapters: $(ADAPTERS)
 	.venv-adapters/bin/pytest -n 0 tests/adapters
 	.venv-adapters/bin/mypy src/slicebase/adapters
+
+test-browser: $(BROWSER)
+	.venv-browser/bin/pytest -m browser -n 2 --dist worksteal tests/browser
+	.venv-browser/bin/mypy tests/browser tools/screenshots.py
 
 test-packages: $(READY)
 	$(BIN)/pytest -m packages tests/test_packages.py
@@ -54,6 +60,7 @@ fuzz: $(READY)
 	HYPOTHESIS_PROFILE=explore $(BIN)/pytest tests/workspace tests/files tests/index tests/library tests/graph tests/runs tests/secrets tests/verbs/test_doctor.py
 	HYPOTHESIS_PROFILE=explore $(BIN)/pytest -m hypothesis tests/agents tests/cli tests/context tests/core tests/history tests/importers tests/mcp tests/truth tests/verbs
 	SLICEBASE_EXAMPLES=2 $(BIN)/pytest tests/cli/test_main_captured.py
+	SLICEBASE_EXAMPLES=50 $(BIN)/pytest tests/web/test_openapi.py
 	HYPOTHESIS_PROFILE=explore SLICEBASE_EXAMPLES=40 $(BIN)/pytest tests/truth/test_stored_graph.py
 	SLICEBASE_EXAMPLES=10 $(BIN)/pytest tests/index/test_files.py -k made_anew
 	SLICEBASE_EXAMPLES=20 $(BIN)/pytest tests/verbs/test_purge_provenance.py -k 'of_any'
@@ -73,6 +80,9 @@ docs: $(READY)
 house: $(READY)
 	$(BIN)/python -m tools.house
 
+screenshots: $(BROWSER)
+	.venv-browser/bin/python -m tools.screenshots
+
 .venv/.created: pyproject.toml constraints.txt
 	$(PYTHON) -m venv --clear .venv
 	touch .venv/.created
@@ -87,6 +97,11 @@ $(ADAPTERS): pyproject.toml constraints.txt
 	PIP_CONSTRAINT=constraints.txt .venv-adapters/bin/pip $(INSTALL) --editable '.[adapters,test]' mypy
 	touch $(ADAPTERS)
 
+$(BROWSER): pyproject.toml constraints.txt
+	$(PYTHON) -m venv --clear .venv-browser
+	PIP_CONSTRAINT=constraints.txt .venv-browser/bin/pip $(INSTALL) --editable '.[serve,browser,test]' mypy
+	touch $(BROWSER)
+
 $(DEMO): pyproject.toml constraints.txt $(SOURCES)
 	rm -rf build  # a module that is gone would be installed from there
 	$(PYTHON) -m venv --clear .venv-demo
@@ -94,4 +109,4 @@ $(DEMO): pyproject.toml constraints.txt $(SOURCES)
 	touch $(DEMO)
 
 clean:
-	rm -rf src/slicebase/graph/native*.so .venv .venv-adapters .venv-demo build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .mutants
+	rm -rf src/slicebase/graph/native*.so .venv .venv-adapters .venv-browser .venv-demo build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .mutants

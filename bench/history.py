@@ -48,6 +48,7 @@ def plain(folder: Path) -> dict[str, Any]:
 
 
 def imported(folder: Path, root: Path, processes: str) -> dict[str, Any]:
+    from bench._floor import measure as measure_floor
     from slicebase.base import Slicebase
     from slicebase.history import readers
 
@@ -59,6 +60,7 @@ def imported(folder: Path, root: Path, processes: str) -> dict[str, Any]:
         before = used()
         again = base.import_([folder])
         second = used() - before
+    floor = measure_floor(files_of(folder), root) if folder.name == TIMED else {}
     report = account.report
     return {
         "records": report.records,
@@ -70,6 +72,7 @@ def imported(folder: Path, root: Path, processes: str) -> dict[str, Any]:
         "first": first,
         "wall": wall,
         "second": second,
+        "floor": floor,
         "unchanged": again.unchanged,
     }
 
@@ -109,7 +112,7 @@ def run() -> None:
 
 
 def compare(folder: Path) -> None:
-    plain_rates, one_rates, more_rates, walls, seconds = [], [], [], [], []
+    plain_rates, one_rates, more_rates, walls, seconds, floors = [], [], [], [], [], []
     for _ in range(ROUNDS):
         sleep(0.1)
         read = measured_plain(folder)
@@ -120,10 +123,14 @@ def compare(folder: Path) -> None:
         more_rates.append(size / more["first"])
         walls.append((size / one["wall"], size / more["wall"]))
         seconds.append(one["second"])
+        floors.append(one["floor"])
     print(f"  {size:.1f} MB of {folder.name}, median of {ROUNDS}, MB a processor second:")
     rates = {"json.loads": plain_rates, "import": one_rates, "in several processes": more_rates}
     print("    " + "   ".join(f"{name} {median(each):.1f}" for name, each in rates.items()))
     print(f"    json.loads is {median(plain_rates) / median(one_rates):.1f} times as fast")
+    parts = {part: median(each[part] for each in floors) for part in floors[0]}
+    listed = ", ".join(f"{part} {taken:.2f} s" for part, taken in parts.items())
+    print(f"    the same in C alone: {size / sum(parts.values()):.1f} MB a processor second ({listed})")
     here, ahead = median(wall for wall, _ in walls), median(wall for _, wall in walls)
     print(f"    MB a second: one process {here:.1f}, several {ahead:.1f} ({os.cpu_count()} processors)")
     print(f"    the same again, unchanged: {median(seconds) * 1000:.0f} ms of processor time")

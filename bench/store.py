@@ -16,6 +16,7 @@ from tempfile import TemporaryDirectory
 from time import perf_counter, process_time
 from typing import Any
 
+from bench._floor import measure as measure_floor
 from bench.select import (
     Graph,
     bushy,
@@ -112,6 +113,9 @@ def measure_import(size: int, folder: Path) -> None:
     spent, after = perf_counter() - start, getrusage(RUSAGE_CHILDREN)
     processor = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     print(f"{size:>9,} {path.stat().st_size >> 20:>8,} {spent:>8.1f} {processor:>12.1f} {after.ru_maxrss >> 10:>8,}")
+    parts = measure_floor([path], workspace)
+    listed = ", ".join(f"{name} {seconds:.1f}" for name, seconds in parts.items())
+    print(f"          the same in C alone: {sum(parts.values()):.1f} seconds of processor ({listed})")
 
 
 def measure_slices(name: str, graph: Graph, folder: Path) -> None:

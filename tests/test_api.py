@@ -191,6 +191,7 @@ PATH_CALLS = (
     PathCall("Policies.save policy", lambda memory, path: memory.policies.save("mine", path).policy, POLICY),
     PathCall("Policies.import_ path", lambda memory, path: memory.policies.import_(path), POLICY),
     PathCall("Graph.atlas policy", lambda memory, path: memory.graph.atlas(a_session(memory), path).manifest, POLICY),
+    PathCall("Graph.draw policy", lambda memory, path: memory.graph.draw(a_turn(memory), path).policy, POLICY),
     PathCall("Graph.explain policy", lambda memory, path: memory.graph.explain(a_turn(memory), path), POLICY),
 )
 

@@ -38,8 +38,8 @@ BY_NAME = {"__init__", "cli.main"}
 SUBJECTS = {"hashing", "ranking"}  # nouns that end like gerunds
 # What every importer of a format has.
 OF_A_FORMAT = {"ESSENCE", "FACTS", "FORMAT", "NAME", "NO_TURNS"}
-# The same value where a room must not import the other.
-SAME = {"BOM", "LIBRARY"}
+# The same value where a room must not import the other; what every family of endpoints has.
+SAME = {"BOM", "LIBRARY", "ENDPOINTS"}
 # Modules that write, rename or delete files, each with its reason. All others call them (docs/decisions/clones.md).
 WRITERS = {
     "workspace.boundary": "decides where may be written",
@@ -84,6 +84,7 @@ DOORS = {
 # Tests of a complete room, or of a promise that several of its modules keep.
 WHOLE = {
     "adapters": {"test_page"},
+    "browser": {"test_exports", "test_hostile", "test_keys", "test_session", "test_texts", "test_views"},
     "cli": {"test_bad_input", "test_read_only"},
     "files": {"test_format_page", "test_specification"},
     "graph": {"test_golden"},

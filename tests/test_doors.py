@@ -43,9 +43,9 @@ READS = {
     "narrate_session replay search show validate verify why",
     "Library": "contract explore info later_snapshot part_links reader recall restore routine search disconnect stamp",
     "Runs": "begin_step bind blob compact events fork has_snapshot narrative next_step recorder report snapshot status "
-    "step",
-    "Graph": "allowed atlas bundle check_atlas explain policy requested_policy search select "
-    "select_many sessions turn turns verify",
+    "step summary",
+    "Graph": "allowed atlas bundle check_atlas draw explain policy reading requested_policy search select "
+    "select_many session sessions tree turn turns verify whole",
     "Policies": "diff export show",
 }
 SIGNED = Provenance(agent=POISON, session=POISON, source=POISON, context=POISON)
@@ -435,7 +435,7 @@ def lines_of(filled: Filled, name: str) -> list[str]:
     return given
 
 
-@pytest.mark.parametrize("name", sorted(DOORS.keys() - {"mcp"}))
+@pytest.mark.parametrize("name", sorted(DOORS.keys() - {"mcp", "serve"}))
 def test_no_secret_in_any_text_of_a_command_is_stored(
     name: str, filled: Filled, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -452,7 +452,7 @@ def test_no_secret_in_any_text_of_a_command_is_stored(
 # What is printed
 
 # `init` and `demo` create a folder with the name that they are given; the others wait for a client, or for git.
-_NOT_TRIED = {"init", "demo", "mcp", "hook run", "merge-driver"}
+_NOT_TRIED = {"init", "demo", "mcp", "serve", "hook run", "merge-driver"}
 
 
 @pytest.mark.parametrize("name", sorted({" ".join(path) for path, _ in commands(main.tt)} - _NOT_TRIED))

@@ -15,7 +15,12 @@ FLOORS = {
     "state": ("workspace", "truth", "index", "library", "history"),
     "verbs": ("agents", "verbs"),
     "object": ("base", "aio"),
-    "faces": ("mcp", "adapters", "cli"),  # adapters offer the tools of the server; `tt mcp` starts it
+    "faces": (
+        "mcp",
+        "adapters",
+        "web",
+        "cli",
+    ),  # adapters offer the tools of the server; `tt mcp`, `tt serve` start one
 }
 # Rooms of one floor that know nothing of each other.
 STRANGERS = ({"files", "graph"}, {"importers", "runs"}, {"library", "history"})

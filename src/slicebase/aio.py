@@ -1,7 +1,6 @@
 """The same verbs to await, for programs that use asyncio.
 
     async with slicebase.aio.Slicebase.open(".") as memory:
-        await memory.import_("session.jsonl")
         context = await memory.context("how are codes compared?", tokens=800)
 
 The verbs of one object run in a thread of its own, one after another, in the order in which they were awaited. A verb
@@ -60,8 +59,7 @@ class Opening:
 
     def _open(self) -> sync.Slicebase:
         opened: sync.Slicebase = self._do()
-        # Created now, so that nothing in the thread of the event loop waits for a verb to create them.
-        _ = opened.graph, opened.library, opened.runs, opened.memory_tool
+        _ = opened.graph, opened.library, opened.runs, opened.memory_tool  # now: the event loop must wait for no verb
         return opened
 
     async def __aexit__(self, *raised: Any) -> None:
@@ -194,6 +192,7 @@ class Runs(Awaited):
     events = awaited(SyncRuns.events)
     snapshot = awaited(SyncRuns.snapshot)
     status = awaited(SyncRuns.status)
+    summary = awaited(SyncRuns.summary)
     report = awaited(SyncRuns.report)
     narrative = awaited(SyncRuns.narrative)
     blob = awaited(SyncRuns.blob)
@@ -243,6 +242,8 @@ class Graph(Awaited):
     """The conversation graph of a workspace."""
 
     sessions = awaited(SyncGraph.sessions)
+    session, tree, reading = awaited(SyncGraph.session), awaited(SyncGraph.tree), awaited(SyncGraph.reading)
+    whole, draw = awaited(SyncGraph.whole), awaited(SyncGraph.draw)
     turns = awaited(SyncGraph.turns)
     turn = awaited(SyncGraph.turn)
     search = awaited(SyncGraph.search)

@@ -1,7 +1,6 @@
 """Slicebase: the one object that an application holds.
 
     with Slicebase.open(".") as memory:
-        memory.import_("session.jsonl")
         context = memory.context("how are codes compared?", tokens=800)
 
 Its methods are the verbs, in the order of the path. Several threads may use one object: they take turns. A callback
@@ -228,12 +227,13 @@ class Slicebase(Parts):
         redact: bool = True,
         dry_run: bool = False,
         progress: "ImportProgress" = lambda name, count: None,
+        stdin: Iterable[bytes] | None = None,
     ) -> "Account":
-        """Imports conversations from files, folders and zips, and returns an account of every record."""
+        """Imports files, folders, zips and `stdin`, which the path `-` names; returns an account of every record."""
         from slicebase.verbs.imports import import_conversations
 
-        options: dict[str, Any] = {"session": session, "redact": redact, "dry_run": dry_run}
-        return import_conversations(self, each_path(paths), format_name=format, progress=progress, **options)
+        options: dict[str, Any] = {"session": session, "redact": redact, "dry_run": dry_run, "progress": progress}
+        return import_conversations(self, each_path(paths), format_name=format, stdin=stdin, **options)
 
     def follow(self, transcript: StrPath) -> "Followed":
         """Imports what was added to a coding agent's transcript since the last call; the index is updated later."""

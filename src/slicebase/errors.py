@@ -98,7 +98,7 @@ CODES: Mapping[str, ErrorKind] = {
     "no-run": ErrorKind(Exit.NOT_FOUND, "no run with this id is stored"),
     "no-snapshot": ErrorKind(Exit.NOT_FOUND, "no such snapshot is stored"),
     "run-differs": ErrorKind(Exit.CONFLICT, "a run does not begin like the conversation that should continue it"),
-    "no-item": ErrorKind(Exit.NOT_FOUND, "a run has no such claim, conflict, failure or open question"),
+    "no-item": ErrorKind(Exit.NOT_FOUND, "a run has no such event, claim, conflict, failure or open question"),
     "no-blob": ErrorKind(Exit.NOT_FOUND, "a run has no content with this hash"),
     "no-evidence": ErrorKind(Exit.NOT_FOUND, "no evidence with this id is in the ledger"),
     "bad-snapshot": ErrorKind(Exit.REFUSED, "a record is not a snapshot"),
@@ -122,10 +122,20 @@ CODES: Mapping[str, ErrorKind] = {
         Exit.USAGE, "the arguments of a tool, a prompt or a verb do not match its schema or its types"
     ),
     "no-tool": ErrorKind(Exit.NOT_FOUND, "no tool of the MCP server has this name"),
-    "port-taken": ErrorKind(Exit.CONFLICT, "the port of the MCP server cannot be listened on"),
-    "bad-token": ErrorKind(
-        Exit.REFUSED, "the token of the MCP server is too short, or others may read the file that has it"
-    ),
+    "port-taken": ErrorKind(Exit.CONFLICT, "the port of a server cannot be listened on"),
+    "bad-token": ErrorKind(Exit.REFUSED, "the token of a server is too short, or others may read the file that has it"),
+    # the web application
+    "no-extra": ErrorKind(Exit.NOT_FOUND, "a command needs a package that is not installed"),
+    "no-address": ErrorKind(Exit.NOT_FOUND, "the web application has no such address"),
+    "bad-cursor": ErrorKind(Exit.REFUSED, "a cursor is not one of the API, or its place is gone"),
+    "no-admission": ErrorKind(Exit.REFUSED, "a request to the web application has no token, or a wrong one"),
+    "other-origin": ErrorKind(Exit.REFUSED, "a request comes from another site, or under another name"),
+    "request-size": ErrorKind(Exit.REFUSED, "a request to the web application is too large"),
+    "request-slow": ErrorKind(Exit.REFUSED, "the body of a request to the web application does not arrive in time"),
+    "wrong-method": ErrorKind(Exit.USAGE, "an address of the web application does not know the method"),
+    "wrong-media-type": ErrorKind(Exit.USAGE, "the body of a request is not JSON"),
+    "server-busy": ErrorKind(Exit.CONFLICT, "the web application has too much to do, or an answer takes too long"),
+    "server-failed": ErrorKind(Exit.REFUSED, "the web application met a bug of its own"),
     # workspaces and databases
     "no-workspace": ErrorKind(Exit.NOT_FOUND, "there is no workspace in this folder or in a folder above it"),
     "no-database": ErrorKind(Exit.NOT_FOUND, "the workspace has no database yet"),

@@ -67,6 +67,25 @@ def test_an_export_overwrites_nothing_and_names_what_is_missing(tt: Tt, tmp_path
     assert not (tmp_path / "x.slice").exists()
 
 
+def test_a_page_is_written_once_for_what_has_one(tt: Tt, tmp_path: Path) -> None:
+    tt("import", SAMPLE)
+    log = tt("create", "--title", "Log", "--summary", "What was decided.", "--type", "jsonl").out.strip()
+    tt("remember", log, "Codes are </script> upper case.")
+    written = tt("export", "--html", log[:10], "--to", "log.html", "--json").json
+    assert (written["format"], written["path"]) == ("html", "log.html")
+    page = (tmp_path / "log.html").read_bytes()
+    assert b"Codes are \\u003c/script\\u003e upper case." in page
+    assert tt("export", "--format", "html", f"file:{log}", "--to", "log.html", "--json").error["code"] == "file-exists"
+    assert (tmp_path / "log.html").read_bytes() == page
+    for name, to, code in (
+        ("nobody", "x.html", "no-session"),
+        (f"row:{log}/x", "x.html", "bad-reference"),
+        (log, "no/such/folder/x.html", "cannot-write"),
+    ):
+        assert tt("export", "--html", name, "--to", to, "--json").error["code"] == code
+    assert not (tmp_path / "x.html").exists()
+
+
 def test_a_dry_run_creates_no_workspace(tt: Tt, tmp_path: Path) -> None:
     assert tt("import", SAMPLE, "--dry-run", "--json").json["turns"]["new"] == 41
     assert list(tmp_path.iterdir()) == []

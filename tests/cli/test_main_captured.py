@@ -102,6 +102,7 @@ CALLS = (
     call("purge", f"session:{SESSION}", "--dry-run"),
     call("import", str(SAMPLE)),
     call("export", SESSION, "--to", "exported.slice"),
+    call("export", "--html", LOG, "--to", "exported.html"),
     call("turns"),
     call("turns", "--search", "discount"),
     call("show", TURN),
@@ -157,6 +158,7 @@ CALLS = (
     call("verify"),
     call("demo"),
     call("mcp"),
+    call("serve", "--port", "0", "--token-file", "missing", status=3),  # tests/web/test_server.py starts and ends it
     call("merge-driver", "base.slice", "ours.slice", "theirs.slice", ".slices/merged.slice"),
 )
 

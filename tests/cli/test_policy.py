@@ -1,7 +1,11 @@
 """`tt policy`: what people see of the policies of a workspace."""
 
+import io
 import json
+import sys
 from pathlib import Path
+
+import pytest
 
 from tests.cli.conftest import Tt
 
@@ -34,3 +38,20 @@ def test_a_policy_goes_from_one_workspace_to_another(tt: Tt, tmp_path: Path) -> 
     assert tt("--root", "other", "policy", "show", "theirs").exit == 0
     (tmp_path / "twice.json").write_text('{"max_nodes": 1, "max_nodes": 2}')
     assert tt("policy", "import", "twice.json").exit == 3
+
+
+def give(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    """Puts a text on stdin."""
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+
+
+def test_a_policy_comes_from_stdin(tt: Tt, monkeypatch: pytest.MonkeyPatch) -> None:
+    tt("init")
+    give(monkeypatch, '{"max_nodes": 9}')
+    assert tt("policy", "import", "-", "--name", "mine").exit == 0
+    shown = tt("policy", "show", "mine", "--json").json
+    assert (shown["policy"]["max_nodes"], shown["source"]) == (9, "stdin")
+    for text in ("", "{", '{"max_nodes": 1, "max_nodes": 2}', '{"unknown": 1}'):
+        give(monkeypatch, text)
+        failed = tt("policy", "import", "-", "--json")
+        assert (failed.exit, failed.error["where"]["file"]) == (3, "stdin")

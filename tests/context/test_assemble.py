@@ -160,14 +160,27 @@ def test_pieces_are_longer_only_as_long_as_all_of_them_fit() -> None:
 def test_the_texts_of_candidates_that_have_no_room_are_not_read() -> None:
     read: list[int] = []
 
-    def reading(at: int) -> Candidate | None:
+    def content(at: int) -> str | None:
         read.append(at)
-        return None if at == 1 else candidate(str(at), LONG)
+        return None if at == 1 else ""
 
-    found = built(*(Unread(f"turn:{at}", 7, partial(reading, at)) for at in range(200)), budget=1000)
+    offered = (Unread(f"turn:{at}", 7, partial(content, at), partial(candidate, str(at), LONG)) for at in range(200))
+    found = built(*offered, budget=1000)
     assert max(read) == len(read) - 1 < 25
     assert len(found.pieces) + len(found.left_out) == found.manifest.considered == 199, "one is no candidate"
     assert {each.reason for each in found.left_out} == {"tokens"}
+
+
+def test_of_a_copy_nothing_but_its_content_is_read() -> None:
+    def first() -> Candidate:
+        return candidate("0", "said twice")._replace(content="same")
+
+    def never() -> Candidate:
+        raise AssertionError("a copy is read")
+
+    found = built(Unread("turn:0", 7, lambda: "same", first), Unread("turn:1", 7, lambda: "same", never))
+    assert [piece.ref for piece in found.pieces] == [first().ref]
+    assert [(each.ref, each.reason) for each in found.left_out] == [("turn:1", "copy")]
 
 
 @given(

@@ -23,7 +23,7 @@ from slicebase.context.manifest import (
     replayed,
 )
 from slicebase.context.render import heading, one_line
-from slicebase.core.hashing import digest
+from slicebase.core.hashing import digest, digest_of
 from slicebase.core.refs import as_words
 from slicebase.errors import Exit, SlicebaseError
 from slicebase.runs.records import Span
@@ -92,6 +92,11 @@ def test_a_recorded_context_takes_few_bytes_for_each_piece_and_none_for_each_can
     found = built(*offered, budget=Budget(600))
     assert found.manifest.considered == 256
     assert len(manifest_bytes(found.manifest)) < 900 + 105 * len(found.pieces)
+
+
+@given(st.lists(st.builds(LeftOut, st.text(), st.text(), st.integers(-(2**53) + 1, 2**53 - 1)), max_size=5))
+def test_the_digest_of_what_was_left_out_is_that_of_its_canonical_bytes(complete: list[LeftOut]) -> None:
+    assert left_out(complete).digest == digest_of([[each.ref, each.reason, each.score] for each in complete])
 
 
 def test_what_was_left_out_is_pinned_by_numbers_the_best_few_and_a_digest() -> None:

@@ -1,6 +1,6 @@
 """Ranking by figures alone: what a turn gets from its neighbours, and that no order changes the result."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
@@ -28,7 +28,7 @@ class Index:
 
     turns: Iterable[TurnFigures]
     matches: Mapping[str, Mapping[int, int]]
-    links: Iterable[tuple[int, int]] = ()
+    links: Collection[tuple[int, int]] = ()
     rarity: Mapping[str, int] = field(default_factory=dict)
 
     def figures(self) -> Figures:

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from slicebase.core.ids import ulid
 from slicebase.files.freshness import (
     Label,
+    age_in_milliseconds,
     age_in_words,
     annotation,
     changed_at,
@@ -115,3 +116,12 @@ def test_a_derived_file_is_stale_once_its_sources_hash_differs() -> None:
     assert derivation("sha256:aa", "sha256:aa") == "fresh"
     assert derivation("sha256:aa", "sha256:bb") == "stale"
     assert derivation("sha256:aa", None) == "unknown"
+
+
+def test_an_age_is_a_number_with_a_unit_or_a_label() -> None:
+    day = 86_400_000
+    assert [age_in_milliseconds(age) for age in ("12h", "30d", "1.5w", "3mo", "1Y")] == [
+        day // 2, 30 * day, round(10.5 * day), 90 * day, 365 * day,
+    ]  # fmt: skip
+    assert age_in_milliseconds("stale", 90) == 90 * day
+    assert [age_in_milliseconds(age) for age in ("", "x", "FRESH", "3", "-1d", "9" * 40 + "d")] == [None] * 6

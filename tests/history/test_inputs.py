@@ -1,4 +1,4 @@
-"""Inputs of an import: files, folders and zips."""
+"""Inputs of an import: files, folders, zips and stdin."""
 
 import io
 import os
@@ -198,3 +198,37 @@ def test_a_zip_whose_bytes_are_damaged_is_an_error_when_read(tmp_path: Path) -> 
     with pytest.raises(SlicebaseError) as caught:
         list(found.chunks())
     assert caught.value.code == "bad-zip"
+
+
+def test_stdin_is_read_as_often_as_it_is_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text("{}")
+    data = [b"x" * 700_000, b"y" * 700_000, b"z"]
+    found = list(inputs([Path("-"), tmp_path / "a.json"], iter(data)))
+    assert [(each.name, each.given, each.named) for each in found] == [
+        ("stdin", "-", True),
+        (str(tmp_path / "a.json"), str(tmp_path / "a.json"), True),
+    ]
+    first, second = found[0].chunks(), found[0].chunks()
+    assert next(first) == next(second)
+    assert b"".join(found[0].chunks()) == b"".join(data)
+    assert (found[0].size, found[0].file) == (1_400_001, None)
+
+
+def test_without_stdin_a_hyphen_is_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("-").write_text("{}")
+    assert [b"".join(each.chunks()) for each in inputs([Path("-")])] == [b"{}"]
+    assert [b"".join(each.chunks()) for each in inputs([tmp_path / "-"], [b"[]"])] == [b"{}"]
+
+
+@pytest.mark.parametrize("data", [b"", b"a zip"])
+def test_stdin_without_bytes_or_with_a_zip_is_an_error_with_its_name(data: bytes) -> None:
+    if data:
+        packed = io.BytesIO()
+        with zipfile.ZipFile(packed, "w") as archive:
+            archive.writestr("a.json", "{}")
+        data = packed.getvalue()
+    (found,) = inputs([Path("-")], [data])
+    with pytest.raises(SlicebaseError) as raised:
+        list(found.chunks())
+    assert (raised.value.code, str(raised.value.where)) == ("no-input", "stdin")

@@ -1,12 +1,19 @@
 """Secrets in what an import reads. None of these was ever a key: they are invented, and built at run time."""
 
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from slicebase.graph.turn import Part, Session, Turn
 from slicebase.importers.redaction import redact
 from slicebase.importers.values import Batch, Note, Options
-from slicebase.secrets.redact import Redactor, built_in
+from slicebase.secrets.redact import Redactor, built_in, private_only
 from slicebase.secrets.rule_file import read_rules
 from tests.importers.reading import jsonl, take
 from tests.importers.test_claude_code import call, record
+from tests.secrets.test_redact import TEXTS
 
 ALNUM = "aZ0bY1cX2dW3eV4fU5gT6hS7iR8jQ9kP0lO1mN2nM3oL4pK5qJ6rI7sH8tG9uF0vE1wD2xC3yB4zA5"
 # Built from parts, so that no scanner of repositories reports these lines as keys.
@@ -76,3 +83,30 @@ def test_the_rules_of_the_user_are_used() -> None:
     rules = read_rules("[[rule]]\nname = 'pin'\npattern = 'pin-\\d{4}'")
     taken = take(("x.jsonl", jsonl([record(1, None, content="pin-1234")])), options=Options(redactor=Redactor(rules)))
     assert taken.turns[0].parts[0].text == "[redacted:pin]"
+
+
+OWN_RULES = Redactor(read_rules('[[rule]]\nname = "ticket"\npattern = "ZX-[0-9]{4}"\n'))
+PARTS = st.one_of(
+    st.one_of(TEXTS, st.sampled_from(["plain words", "ZX-1234", f"x {GITHUB}", "\\", "u0041", ""])).map(
+        lambda text: Part("text", text=text)
+    ),
+    TEXTS.map(lambda text: Part("tool_call", name="f", arguments={"password": text})),
+)
+
+
+@pytest.mark.parametrize("redactor", [built_in(), private_only(), OWN_RULES], ids=["built-in", "private", "own"])
+@settings(max_examples=150, deadline=None)
+@given(turns=st.lists(st.lists(PARTS, max_size=2), max_size=40))
+def test_turns_that_are_looked_at_together_are_redacted_like_each_alone(
+    redactor: Redactor, turns: list[list[Part]]
+) -> None:
+    given_turns = tuple(
+        Turn(f"00000000-0000-4000-8000-{number:012}", "s", "user", tuple(parts), 0, (), "sha256:0")
+        for number, parts in enumerate(turns)
+    )
+    together = redact(Batch(None, given_turns), redactor)
+    alone = [redact(Batch(None, (turn,)), redactor) for turn in given_turns]
+    plain = [[redactor.value(part.text, Counter()) for part in turn.parts] for turn in given_turns]
+    assert list(together.turns) == [batch.turns[0] for batch in alone]
+    assert [[part.text for part in turn.parts] for turn in together.turns] == plain
+    assert Counter(together.redacted) == sum((Counter(batch.redacted) for batch in alone), Counter())

@@ -2,6 +2,7 @@
 
 from slicebase.core.times import to_text
 from slicebase.index.entries import Filters
+from slicebase.index.staleness import freshness_counts
 from slicebase.library.finder import Finder
 from slicebase.workspace.surroundings import Surroundings
 from slicebase.workspace.workspace import Workspace
@@ -92,3 +93,14 @@ def test_a_log_with_parts_is_as_old_as_its_newest_part(workspace: Workspace) -> 
     assert reasons(workspace) == {}
     put(workspace, "part", updated_at=changed(100), links=part_of)
     assert reasons(workspace) == {"log": [("age", NOW - 100 * DAY)]}
+
+
+def test_files_are_counted_by_the_labels_that_their_ages_give_them(workspace: Workspace) -> None:
+    for number, days in enumerate((0, 37, 38, 89, 90, 179, 181, 400)):
+        put(workspace, f"f{number}", updated_at=changed(days))
+    put(workspace, "archived", updated_at=changed(1), archived={"at": changed(0)})
+    finder = at_now(workspace)
+    counts = finder.index.ask(lambda connection: freshness_counts(connection, NOW, 90))
+    assert counts == {"FRESH": 2, "AGING": 2, "STALE": 2, "DECAYED": 2}
+    labels = [entry.as_json(NOW, 90)["freshness"]["label"] for entry in finder.list_files()]
+    assert counts == {label: labels.count(label) for label in counts}

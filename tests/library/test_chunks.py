@@ -24,6 +24,16 @@ def test_a_file_that_another_process_adds_to_the_index_meanwhile_is_left_out(tmp
         assert len(memory.context("retries", 500).pieces) == 2
 
 
+def test_what_the_last_file_had_is_in_no_context_when_the_file_is_gone(tmp_path: Path) -> None:
+    """A folder without slice files is not read; the index still forgets what it has of them."""
+    with Slicebase.init(tmp_path) as memory:
+        file = memory.library.create("Old", "Text.", body="# Retries\n\nThey wait four seconds.\n")
+        assert len(memory.context("retries", 500).pieces) == 1
+        (tmp_path / ".slices" / f"{file.id}.slice").unlink()
+        assert not memory.context("retries", 500).pieces
+        assert not len(memory.library_chunks)
+
+
 @pytest.mark.parametrize("body_type", ["text", "routine"])
 def test_each_part_of_a_divided_file_is_in_a_context_with_its_own_text(tmp_path: Path, body_type: str) -> None:
     """Also in the context of what was changed last, with which a session starts."""

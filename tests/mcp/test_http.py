@@ -19,7 +19,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 
 from slicebase.cli.main import run
-from slicebase.cli.mcp import _token
+from slicebase.cli.tokens import given_token
 from slicebase.mcp import dispatch, http
 from slicebase.mcp.calls import ServerEnvironment
 from slicebase.mcp.dispatch import Peer
@@ -359,9 +359,9 @@ def test_a_file_with_a_token_is_read_only_if_nobody_else_can(
         file.write_bytes(content)
         file.chmod(mode)
     if code:
-        assert code_of(_token, str(file)) == code
+        assert code_of(given_token, str(file), "") == code
     else:
-        assert _token(str(file)) == TOKEN
+        assert given_token(str(file), "") == TOKEN
 
 
 @pytest.mark.parametrize("options", [["--port", "0"], ["--port", "7357"], ["--token-file", "token"]])

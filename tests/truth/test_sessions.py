@@ -103,6 +103,19 @@ def test_a_row_that_no_record_gives_is_damage_and_not_an_error_of_the_program(
     assert code_of(truth.sessions.slice_around, name(2), DEFAULT) == "database-damaged"
 
 
+@pytest.mark.parametrize("length", [20, LONG], ids=["small", "large"])
+@pytest.mark.parametrize(
+    "damage", ["nodes WHERE seq = 3", "nodes", "shapes"], ids=["one node", "all nodes", "the session's number"]
+)
+def test_a_turn_without_its_derived_row_is_damage_and_is_not_said_to_be_missing(
+    truth: Truth, length: int, damage: str
+) -> None:
+    truth.turns.add(SESSION, chain(length), annotate)
+    truth.database.connection.execute(f"DELETE FROM {damage}")
+    assert code_of(truth.sessions.slice_around, name(2), DEFAULT) == "database-damaged"
+    assert code_of(truth.sessions.whole, SESSION.id) == "database-damaged"
+
+
 @pytest.mark.parametrize("damage", ["nodes SET parents = x'01'", "nodes SET kind = 99", "families SET phase = 9"])
 def test_damage_is_found_also_where_the_caller_reads_the_graph(truth: Truth, damage: str) -> None:
     truth.turns.add(SESSION, chain(LONG), annotate)

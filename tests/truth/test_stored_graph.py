@@ -1,7 +1,7 @@
 """A session that is read turn by turn gives the slices of the plain expansion, whatever its shape and its order."""
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 
 import pytest
@@ -9,7 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from slicebase.errors import SlicebaseError
 from slicebase.graph import on_demand
+from slicebase.graph.export import ContextSlice
+from slicebase.graph.on_demand import WIDE_FAMILY, SessionSource
 from slicebase.graph.policy import DEFAULT, SlicePolicyV1, policy_from
 from slicebase.graph.record import annotation_records
 from slicebase.graph.select import explain, select
@@ -21,8 +24,19 @@ from slicebase.truth.turn_writer import AddedTurns
 from slicebase.verbs.verify import verify
 from tests.amounts import MORE
 from tests.graph.graphs import GOLDEN_GRAPHS, Graph, golden, golden_graph, graphs, policies, turn
+from tests.graph.slicers import KERNELS
 
 _numbers = count()
+
+
+def context_slice(source: SessionSource, anchor: str, policy: SlicePolicyV1, wide: int = WIDE_FAMILY) -> ContextSlice:
+    """Returns the slice that the plain and the compiled version return, which is the same."""
+    plain = on_demand.context_slice(source, anchor, policy, wide)
+    if "native" in KERNELS:
+        from slicebase.graph import native_on_demand
+
+        assert native_on_demand.context_slice(source, anchor, policy, wide) == plain
+    return plain
 
 
 @st.composite
@@ -88,10 +102,11 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Truth]:
     truth.close()
 
 
-@pytest.fixture(params=[(1, 2), (8, 512)], ids=["short pages", "long pages"])
+@pytest.fixture(params=[(1, 2, 2), (8, 512, 32)], ids=["short pages", "long pages"])
 def pages(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stored_graph, "_FIRST_PAGE", request.param[0])
     monkeypatch.setattr(stored_graph, "_LAST_PAGE", request.param[1])
+    monkeypatch.setattr(stored_graph, "_TIED", request.param[2])
 
 
 @pytest.mark.usefixtures("pages")
@@ -108,7 +123,7 @@ def test_slices_of_any_graph_are_those_of_the_plain_expansion(
     stored = StoredGraph(kept.database.connection, graph.turns[0].session_id)
     anchor = data.draw(st.sampled_from(graph.turns)).id
     assert on_demand.select(stored, anchor, policy, wide) == select(graph.plain, anchor, policy)
-    assert on_demand.context_slice(stored, anchor, policy, wide) == graph.plain.context_slice(anchor, policy)
+    assert context_slice(stored, anchor, policy, wide) == graph.plain.context_slice(anchor, policy)
     assert explain(stored, anchor, policy) == explain(graph.plain, anchor, policy)
     assert kept.sessions.slice_around(anchor, policy) == graph.plain.context_slice(anchor, policy)
 
@@ -126,7 +141,7 @@ def test_a_slice_of_the_past_is_one_of_the_graph_that_there_was(
     before = Graph(tuple(t for t in graph.turns if 0 < t.created_at <= 1_704_067_201), graph.edges)
     stored = StoredGraph(kept.database.connection, graph.turns[0].session_id, 1_704_067_201_000)
     for anchor in before.turns[:3]:
-        assert on_demand.context_slice(stored, anchor.id, policy, wide) == before.plain.context_slice(anchor.id, policy)
+        assert context_slice(stored, anchor.id, policy, wide) == before.plain.context_slice(anchor.id, policy)
 
 
 def test_all_that_was_stored_is_derived_again(kept: Truth) -> None:
@@ -139,7 +154,7 @@ def test_a_golden_graph_gives_its_slices_turn_by_turn(truth: Truth, name: str) -
     keep(truth, graph, [range(len(graph.turns))])
     for case in golden(name)["cases"]:
         stored = StoredGraph(truth.database.connection, graph.turns[0].session_id)
-        found = on_demand.context_slice(stored, case["anchor_turn_id"], policy_from(case["policy"]), wide=4)
+        found = context_slice(stored, case["anchor_turn_id"], policy_from(case["policy"]), wide=4)
         assert found.slice_id == case["slice_id"]
 
 
@@ -159,7 +174,7 @@ def test_a_slice_of_a_star_reads_what_it_selects(kept: Truth, place: int, distin
     policy = policy_from({"max_nodes": 12, "max_radius": 2**32 - 1})
     stored = StoredGraph(kept.database.connection, graph.turns[0].session_id, on_read=read.append)
     anchor = graph.turns[place].id
-    assert on_demand.context_slice(stored, anchor, policy) == graph.plain.context_slice(anchor, policy)
+    assert context_slice(stored, anchor, policy) == graph.plain.context_slice(anchor, policy)
     assert sum(read) <= 12 * 17  # some are read together
 
 
@@ -170,6 +185,7 @@ def test_many_saliences_that_have_one_priority_go_by_id(kept: Truth, changes: di
     stored = StoredGraph(kept.database.connection, graph.turns[0].session_id)
     policy = policy_from({**changes, "max_nodes": 300})
     assert on_demand.select(stored, graph.turns[0].id, policy) == select(graph.plain, graph.turns[0].id, policy)
+    assert context_slice(stored, graph.turns[0].id, policy) == graph.plain.context_slice(graph.turns[0].id, policy)
 
 
 def test_a_newer_annotation_counts_in_the_family_too(truth: Truth) -> None:
@@ -183,5 +199,58 @@ def test_a_newer_annotation_counts_in_the_family_too(truth: Truth) -> None:
         truth.turns.annotate(record)
     stored = StoredGraph(truth.database.connection, first.session_id)
     assert [each.turn_id for each in on_demand.select(stored, first.id, DEFAULT)][1] == others[0].id
-    assert on_demand.context_slice(stored, first.id, DEFAULT).annotators == (GIVEN, "test/2")
+    assert context_slice(stored, first.id, DEFAULT).annotators == (GIVEN, "test/2")
     assert verify(truth).status == "VERIFIED"
+
+
+_ABOVE: dict[str, Callable[[int], int]] = {
+    "chain": lambda n: n - 1,
+    "tree": lambda n: (n - 1) // 2,
+    "comb": lambda n: n - n % 10 if n % 10 else n - 10,
+    "bushy": lambda n: (n - 1) // 60,
+}
+
+
+@pytest.mark.parametrize("shape", _ABOVE)
+def test_conversations_in_any_order_of_storing_are_read_in_parts(kept: Truth, shape: str) -> None:
+    """Turns beside each other are read together; the slices are the same wherever a part begins and ends."""
+    above = _ABOVE[shape]
+    chance = random.Random(11)
+    turns = tuple(turn(n, salience=chance.randrange(1000) / 1000) for n in range(700))
+    edges = tuple(Edge(turns[above(n)].id, turns[n].id, "reply") for n in range(1, 700))
+    graph = renamed(Graph(turns, edges))
+    keep(kept, graph, [range(400), range(400, 700)])
+    for policy in (DEFAULT, policy_from({"max_radius": 2**32 - 1, "max_nodes": 80})):
+        for anchor in (graph.turns[n].id for n in (0, 1, 333, 699)):
+            stored = StoredGraph(kept.database.connection, graph.turns[0].session_id)
+            assert context_slice(stored, anchor, policy) == graph.plain.context_slice(anchor, policy)
+
+
+@pytest.mark.skipif("native" not in KERNELS, reason="the kernel is not compiled")
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE nodes SET kind = 20",
+        "UPDATE nodes SET kind = -1",
+        "UPDATE nodes SET fields = x'00'",
+        "UPDATE nodes SET parents = x'0100000000000000ff'",
+        "UPDATE nodes SET parents = x'01'",
+        "UPDATE nodes SET turn = x'01'",
+        "UPDATE nodes SET salience = NULL",
+        "UPDATE families SET phase = 7",
+        "UPDATE families SET phase = -3",
+        "UPDATE families SET turn = x'01'",
+        "DELETE FROM nodes WHERE seq > 1",
+    ],
+)
+def test_rows_that_no_record_gives_are_an_error_of_the_compiled_version_too(truth: Truth, damage: str) -> None:
+    from slicebase.graph import native_on_demand
+
+    turns = (turn(1), turn(2, salience=0.2))
+    graph = renamed(Graph(turns, (Edge(turns[0].id, turns[1].id, "reply"),)))
+    keep(truth, graph, [range(2)])
+    truth.database.connection.execute(damage)
+    stored = StoredGraph(truth.database.connection, graph.turns[0].session_id)
+    with pytest.raises(SlicebaseError) as raised:
+        native_on_demand.context_slice(stored, graph.turns[0].id, DEFAULT, WIDE_FAMILY)
+    assert raised.value.code == "database-damaged"

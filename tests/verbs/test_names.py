@@ -276,7 +276,7 @@ def line_of(world: World, name: str, given: str, each: click.Parameter, tmp_path
     if name == "context" and each.name == "run":
         line.append("why?")
     if name == "export":
-        line += ["--to", str(tmp_path / "out.slice")]
+        line += ["--html", "--to", str(tmp_path / "out.html")]  # takes every kind of reference
     return ["--root", str(world.memory.root), *name.split(), *line, *BESIDES.get(name, ()), "--json"]
 
 

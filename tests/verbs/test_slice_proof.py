@@ -356,6 +356,15 @@ def test_a_table_that_contradicts_the_records_is_no_growth(memory: Slicebase, co
         assert again.graph.verify(export).status == ("VERIFIED" if "annotator" in column else "BROKEN")
 
 
+@pytest.mark.parametrize("rows", ["nodes", "nodes WHERE seq = 1", "shapes"])
+def test_a_slice_whose_turns_lack_their_derived_rows_is_broken(memory: Slicebase, rows: str) -> None:
+    bundle, export = memory.graph.bundle(name("a")).to_bytes(), memory.graph.select(name("a")).export
+    with memory.truth.database.writing() as connection:
+        connection.execute(f"DELETE FROM {rows}")
+    with Slicebase.open(memory.root) as again:
+        assert [again.graph.verify(each).status for each in (bundle, export)] == ["BROKEN", "BROKEN"]
+
+
 def test_edges_that_were_removed_or_invented_are_broken(memory: Slicebase) -> None:
     export = memory.graph.select(name("a")).contents
     fewer = replace(export, edges=export.edges[1:])

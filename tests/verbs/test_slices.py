@@ -1,5 +1,8 @@
 """Many slices at once: in the order of the requests, errors in their places, and each session read once."""
 
+import _thread
+import signal
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +19,7 @@ from slicebase.truth.stored_graph import StoredGraph
 from slicebase.verbs import slices
 from tests.codes import code_of
 from tests.conversations import SESSION, annotate, chain, name, turn
+from tests.graph.slicers import KERNELS
 
 LONG = SMALL + 100
 NOWHERE = "00000000-0000-4000-8000-000000000000"
@@ -106,3 +110,28 @@ def test_damage_costs_only_the_requests_that_meet_it(memory: Slicebase) -> None:
     assert isinstance(damaged, SlicebaseError)
     assert damaged.code == "database-damaged"
     assert isinstance(other, bytes)
+
+
+@pytest.mark.skipif("native" not in KERNELS, reason="the plain version selects with one thread")
+def test_an_interrupted_batch_ends_with_the_slices_that_it_has_begun(
+    memory: Slicebase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Threads that are left would finish their parts: here, for a minute."""
+    done: list[int] = []
+
+    def slow(_: CompactSession, requests: list[slices.AskedSlice]) -> list[bytes]:
+        if not done:
+            _thread.interrupt_main()  # as Ctrl-C does
+        done.append(len(requests))
+        time.sleep(0.1)
+        return [b""]
+
+    monkeypatch.setattr(slices, "processors", lambda: 2)
+    monkeypatch.setattr(slices, "exports", slow)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may start tests that ignore it
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            memory.graph.select_many([(name(n), DEFAULT) for n in range(LONG)])
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert 0 < len(done) < 60

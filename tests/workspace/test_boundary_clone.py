@@ -82,7 +82,7 @@ WRITERS = {
     "slicebase.toml": "config",
 }
 # Written by a command that names them.
-NAMED = {"exported.slice", "ours.slice"}
+NAMED = {"exported.html", "exported.slice", "ours.slice"}
 # SQLite's, for a moment; and the database before the folder was a repository.
 PASSING = (
     *(f"{path}{suffix}" for path in WRITERS if path.endswith(".db") for suffix in ("-wal", "-shm")),

@@ -49,7 +49,7 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
     },
     "History": {
         "import": Command("import_", "history:import_", "Import conversations from agents and chat exports."),
-        "export": Command("export", "history:export", "Write a session as a conversation slice file."),
+        "export": Command("export", "history:export", "Write a session as a slice file, or a view as one HTML page."),
         "turns": Command("graph.turns", "history:turns", "List sessions and turns, or search their content."),
         "show": Command("show", "history:show", "Show what a reference names."),
         "slice": Command("graph.select", "slice:slice_", "Select the context slice around a turn."),
@@ -67,6 +67,9 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
         "hook": Command("hooks", "hooks:hook", "Let a coding agent call Slicebase as it works."),
         "agents-md": Command("agents_md", "workspace:agents_md", "Keep a block about the memory in AGENTS.md."),
         "mcp": Command(None, "mcp:mcp", "Serve this workspace to an agent over MCP."),
+    },
+    "Look": {
+        "serve": Command(None, "serve:serve", "Show this workspace in a browser, with an HTTP API."),
     },
     "Check": {
         "validate": Command("validate", "check:validate", "Check slice files against the format."),

@@ -43,7 +43,7 @@ def explore(
     base = open_base(ctx)
     found = base.finder.explore(file_id, direction=direction, rel=rel, depth=depth, infer=infer)
     if as_json:
-        print_json(_as_json(found))
+        print_json(found.as_json())
     elif mermaid:
         print_text(drawn(found.walk, lambda place: _title(found, place)), nl=False)
     else:
@@ -63,21 +63,3 @@ def _name(found: "Exploration", place: str, short: str) -> str:
     if entry:
         return f"{printable(short)} ({printable(as_words(entry.title))})" + ("  forgotten" if entry.archived else "")
     return printable(short) + ("  missing" if kind == "missing" else "")
-
-
-def _as_json(found: "Exploration") -> dict[str, Any]:
-    places = [
-        {"id": name, "kind": place.kind, "title": place.entry.title if place.entry else None}
-        for name, place in found.places.items()
-    ]
-    edges = [
-        {
-            **step.edge._asdict(),
-            "label": step.label,
-            "row": step.row or None,
-            "inferred": bool(step.path),
-            "path": [edge._asdict() for edge in step.path],
-        }
-        for step in found.walk.all()
-    ]
-    return {"start": found.walk.start, "places": places, "edges": edges}

@@ -1,6 +1,5 @@
 """What the commands that find files share: filters, ids that complete, and how a file is shown."""
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -9,10 +8,9 @@ import click
 from slicebase.cli.options import open_base
 from slicebase.cli.output import Shown, printable
 from slicebase.core.refs import as_words
-from slicebase.core.times import EARLIEST, LATEST, to_text
+from slicebase.core.times import EARLIEST
 from slicebase.errors import SlicebaseError
 from slicebase.index.entries import FileEntry, Filters
-from slicebase.workspace.workspace import LIBRARY
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -84,20 +82,13 @@ def chosen(
     return Filters(kind, body_type, rel, tuple(_pair(text) for text in meta), since, archived)
 
 
-_DAY = 86_400_000
-_AGE = r"(\d{1,6}(?:\.\d{1,6})?)(h|d|w|mo|y)"
-_UNITS = {"h": _DAY / 24, "d": _DAY, "w": 7 * _DAY, "mo": 30 * _DAY, "y": 365 * _DAY}
-
-
 def _milliseconds(age: str, half_life: float) -> int:
-    from slicebase.files.freshness import Label, oldest  # imported here for a fast start, as below
+    from slicebase.files.freshness import age_in_milliseconds  # imported here for a fast start, as below
 
-    if age.upper() in (Label.AGING, Label.STALE, Label.DECAYED):
-        return round(oldest(Label(age.upper()), half_life) * _DAY)
-    match = re.fullmatch(_AGE, age.lower())
-    if not match:
+    found = age_in_milliseconds(age, half_life)
+    if found is None:
         raise click.UsageError(f"{age!r} is not an age. Write 12h, 30d, 8w, 3mo, 1y, or a label.")
-    return round(float(match[1]) * _UNITS[match[2]])
+    return found
 
 
 def _pair(text: str) -> tuple[str, str]:
@@ -126,26 +117,3 @@ def headline(
     named = [printable(as_words(entry.title))] if title is None else title
     state = "  ".join([freshness(entry, now, half_life), *marks])
     return [f"{printable(short.get(entry.id, entry.id))} (", *named, ")  ", state]
-
-
-def file_json(entry: FileEntry, now: int, half_life: float) -> dict[str, Any]:
-    """Returns what `--json` shows of a file."""
-    from slicebase.files.freshness import label, staleness
-
-    stale = staleness((now - entry.changed) / _DAY, half_life)
-    return {
-        "id": entry.id,
-        "title": entry.title,
-        "summary": entry.summary,
-        "kind": entry.kind,
-        "type": entry.body_type,
-        "file": f"{LIBRARY}/{entry.name}",
-        "bytes": entry.size,
-        "rows": entry.rows,
-        "hash": entry.hash,
-        "changed": to_text(min(max(entry.changed, EARLIEST), LATEST)),
-        "freshness": {"label": str(label(stale)), "staleness": round(stale, 6), "derivation": entry.derivation},
-        "archived": bool(entry.archived),
-        "purged": bool(entry.purged),
-        "note": entry.note_state,
-    }

@@ -7,22 +7,20 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from slicebase.cli.arguments import as_query
-from slicebase.cli.file_options import chosen, complete_ids, file_json, filter_options, headline
+from slicebase.cli.file_options import chosen, complete_ids, filter_options, headline
 from slicebase.cli.numbers import CountingNumber, Decimal
 from slicebase.cli.options import open_base
 from slicebase.cli.output import BOLD, DIM, Shown, Styled, counted, json_option, note, print_json, print_text, printable
 from slicebase.core.refs import as_words
 from slicebase.errors import Exit
-from slicebase.verbs.found import FoundSession, TurnView
+from slicebase.verbs.found import search_json
 from slicebase.verbs.names import short_places, short_texts, shortened
 
 if TYPE_CHECKING:
     from slicebase.base import Slicebase
     from slicebase.context.snippets import Snippet
-    from slicebase.files.explore import Stated
     from slicebase.index.entries import FileEntry
     from slicebase.index.info import Info
-    from slicebase.index.results import Hit
     from slicebase.verbs.found import SearchResults
 
 
@@ -60,7 +58,7 @@ def search(
     wanted = chosen(base, moment, **filters)
     found = base.search(as_query(query), wanted, former_rows=rows == "all", either=either, limit=limit)
     if as_json:
-        print_json(_search_json(base, found, moment))
+        print_json(search_json(found, moment, _half_life(base, found)))
     else:
         _print_search(base, found, moment, flat)
     note_unreadable(base)
@@ -144,54 +142,6 @@ def _half_life(base: "Slicebase", found: "SearchResults") -> float:
     return base.settings.freshness_half_life_days if found.files.hits else 0
 
 
-def _search_json(base: "Slicebase", found: "SearchResults", moment: int) -> dict[str, Any]:
-    half_life = _half_life(base, found)
-    return {
-        "total": found.files.total,
-        "total_turns": found.total_turns,
-        "exact": found.is_exact,
-        "files": [_hit_json(hit, moment, half_life) for hit in found.files.hits],
-        "sessions": [_session_json(each) for each in found.sessions],
-        "turns": [_turn_json(turn) for turn in found.turns],
-        "partial": found.partial,
-        "by_parts": found.by_parts,
-        "hints": list(found.hints),
-    }
-
-
-def _session_json(found: FoundSession) -> dict[str, Any]:
-    return {
-        "ref": found.ref,
-        "title": found.title,
-        "project": found.project,
-        "branch": found.branch,
-        "date": found.date,
-        "resume": found.resume,
-        "turns": [_turn_json(turn) for turn in found.turns],
-        "more": found.more,
-    }
-
-
-def _turn_json(turn: TurnView) -> dict[str, Any]:
-    return {
-        "ref": turn.ref,
-        "session": f"session:{turn.session}",
-        "time": turn.time,
-        "role": turn.role,
-        "match": turn.match.name.lower() if turn.match is not None else None,
-        "snippet": turn.snippet.text if turn.snippet else None,
-        "text": turn.text,
-    }
-
-
-def _hit_json(hit: "Hit", moment: int, half_life: float) -> dict[str, Any]:
-    passages = [
-        {"ref": each.ref, "line": each.line, "text": each.snippet.text, "marks": each.snippet.marks}
-        for each in hit.found
-    ]
-    return {**file_json(hit.entry, moment, half_life), "score": hit.score, "passages": passages, "more": hit.more}
-
-
 def short_files(base: "Slicebase", entries: Iterable["FileEntry"]) -> dict[str, str]:
     """Returns the short ids of files that are listed."""
     return short_places(base, [entry.id for entry in entries])
@@ -214,7 +164,7 @@ def list_files(ctx: click.Context, /, as_json: bool, **filters: Any) -> int:
     half_life = base.settings.freshness_half_life_days
     entries = base.finder.list_files(chosen(base, moment, **filters))
     if as_json:
-        print_json({"files": [file_json(entry, moment, half_life) for entry in entries]})
+        print_json({"files": [entry.as_json(moment, half_life) for entry in entries]})
     else:
         short = short_files(base, entries)
         for entry in entries:
@@ -241,17 +191,7 @@ def stale(ctx: click.Context, /, half_life: float | None, as_json: bool, **filte
     days = half_life or base.settings.freshness_half_life_days
     found = base.finder.stale(days, chosen(base, moment, **filters))
     if as_json:
-        files = [
-            {
-                **file_json(each.entry, moment, days),
-                "reasons": [
-                    {"reason": why.kind, "since": why.since and to_text(why.since), "detail": why.detail}
-                    for why in each.reasons
-                ],
-            }
-            for each in found
-        ]
-        print_json({"half_life_days": days, "files": files})
+        print_json({"half_life_days": days, "files": [each.as_json(moment, days) for each in found]})
     else:
         short = short_files(base, [each.entry for each in found])
         details = short_texts(base, {why.detail for each in found for why in each.reasons})
@@ -273,8 +213,6 @@ def info(ctx: click.Context, file_id: str | None, as_json: bool) -> int:
 
     Without ID, show the workspace and the files that changed last.
     """
-    import msgspec
-
     if file_id is None:
         return _overview(ctx, as_json)
     base = open_base(ctx)
@@ -282,9 +220,7 @@ def info(ctx: click.Context, file_id: str | None, as_json: bool) -> int:
     found = base.finder.info(file_id)
     half_life = base.settings.freshness_half_life_days
     if as_json:
-        fields = {"contract": found.file.contract, "meta": dict(found.file.meta), "payload": found.file.payload,
-                  "derived_from": found.file.derived_from, "version": found.version}  # fmt: skip
-        print_json({**file_json(found.entry, moment, half_life), **msgspec.to_builtins(fields), **_links_json(found)})
+        print_json(found.as_json(moment, half_life))
     else:
         _print_info(base, found, headline(found.entry, {}, moment, half_life))
     return Exit.FINDINGS if found.is_wrong else Exit.DONE
@@ -302,7 +238,7 @@ def _overview(ctx: click.Context, as_json: bool) -> int:
     moment, half_life = base.surroundings.now(), base.settings.freshness_half_life_days
     newest = entries[:_NEWEST]
     if as_json:
-        print_json({**status.as_json(), "newest": [file_json(entry, moment, half_life) for entry in newest]})
+        print_json({**status.as_json(), "newest": [entry.as_json(moment, half_life) for entry in newest]})
         return Exit.DONE
     print_status(status)
     short = short_files(base, newest)
@@ -311,19 +247,6 @@ def _overview(ctx: click.Context, as_json: bool) -> int:
     if len(entries) > len(newest):
         note(f"{len(newest)} of {len(entries)} files; `tt list` shows all")
     return Exit.DONE
-
-
-def _links_json(found: "Info") -> dict[str, Any]:
-    def fields(each: "Stated") -> dict[str, Any]:
-        return {**each.edge._asdict(), "label": each.label, "row": each.row or None}
-
-    return {
-        "links": {"out": [fields(each) for each in found.links_out], "in": [fields(each) for each in found.links_in]},
-        "findings": [
-            {"rule": each.rule, "line": each.line, "column": each.column, "message": each.message, "hint": each.hint}
-            for each in found.findings
-        ],
-    }
 
 
 def _print_info(base: "Slicebase", found: "Info", first: Iterable[Shown]) -> None:

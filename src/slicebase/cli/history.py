@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
+import msgspec
 
 from slicebase.cli.arguments import as_filters
 from slicebase.cli.numbers import CountingNumber
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from slicebase.history.imports import ImportProgress
     from slicebase.verbs.found import TurnView
     from slicebase.verbs.sessions import SessionEntry
+
+_BLOCK: Final = 1 << 20  # bytes of stdin that are read at once
 
 
 @click.command("import")
@@ -51,7 +54,7 @@ def import_(
     dry_run: bool,
     as_json: bool,
 ) -> int:
-    """Import conversations from files, folders and zips.
+    """Import conversations from files, folders and zips; `-` is stdin.
 
     Without PATH, import the sessions that Claude Code, Codex, Gemini and opencode keep on this machine. Nothing is
     imported twice, and a file that has not changed is not read again. A PATH that cannot be imported is reported and
@@ -70,6 +73,7 @@ def import_(
             session=session,
             dry_run=dry_run,
             progress=progress,
+            stdin=iter(lambda: sys.stdin.buffer.read(_BLOCK), b""),
         )
     if as_json:
         print_json({"dry_run": dry_run, **_as_json(account)})
@@ -118,15 +122,26 @@ def _discovered(yes: bool) -> list[Path]:
 
 
 @click.command()
-@click.argument("session")
-@click.option("--format", "format_name", type=click.Choice(["slice"]), default="slice", show_default=True,
+@click.argument("reference", metavar="SESSION|RUN|FILE")
+@click.option("--format", "format_name", type=click.Choice(["slice", "html"]), default="slice", show_default=True,
               help="The format to write.")  # fmt: skip
+@click.option("--html", "as_html", is_flag=True, help="The same as --format html.")
 @click.option("--to", "path", required=True, metavar="PATH", help="The file to write. It must not exist.")
 @json_option
 @click.pass_context
-def export(ctx: click.Context, session: str, format_name: str, path: str, as_json: bool) -> None:
-    """Write a session as a conversation slice file. Importing that file gives the same ids and branches."""
-    written = open_base(ctx).export(session, path)
+def export(ctx: click.Context, reference: str, format_name: str, as_html: bool, path: str, as_json: bool) -> None:
+    """Write a session as a conversation slice file, or what `tt serve` shows as one page.
+
+    Importing the slice file gives the same ids and branches. The page (--html) is that of a session, a run, a slice
+    file or a recorded context. It needs no server and loads nothing, so that it can be attached to an issue.
+    """
+    base = open_base(ctx)
+    if as_html or format_name == "html":
+        from slicebase.web.exports import export_html  # imported here for a fast start of the other commands
+
+        format_name, written = "html", export_html(base, reference, path)
+    else:
+        written = base.export(reference, path)
     if as_json:
         print_json({"format": format_name, "path": str(written)})
     else:
@@ -295,7 +310,9 @@ def _session_and_filters(given: tuple[str, ...]) -> tuple[str | None, str]:
 
 def _print_sessions(base: "Slicebase", found: "list[SessionEntry]", as_json: bool) -> int:
     if as_json:
-        print_json({"rows": [_session_row(each) for each in found]})
+        from slicebase.verbs.sessions import session_row
+
+        print_json({"rows": [msgspec.to_builtins(session_row(each)) for each in found]})
         return Exit.DONE if found else Exit.FINDINGS
     short = shortened(base, [f"session:{each.id}" for each in found])
     for each in found:
@@ -313,24 +330,6 @@ def _print_sessions(base: "Slicebase", found: "list[SessionEntry]", as_json: boo
 
 def _thousands(number: int) -> str:
     return str(number) if number < 1000 else f"{number / 1000:.1f}k" if number < 10_000 else f"{number // 1000}k"
-
-
-def _session_row(each: "SessionEntry") -> dict[str, Any]:
-    return {
-        "session": each.id,
-        "turns": each.turns,
-        "format": each.session.format,
-        "title": each.title or "",
-        "started": each.started,
-        "ended": each.ended,
-        "project": each.project,
-        "branch": each.branch,
-        "prompt": each.prompt,
-        "compactions": each.compactions,
-        "model": each.model,
-        "tokens": each.size,
-        "resume": each.resume,
-    }
 
 
 def _turn_row(view: "TurnView") -> dict[str, Any]:

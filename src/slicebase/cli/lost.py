@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+import msgspec
 
 from slicebase.cli.context import print_context
 from slicebase.cli.history import import_progress, open_temporary
@@ -18,7 +19,7 @@ from slicebase.verbs.names import shortened
 
 if TYPE_CHECKING:
     from slicebase.base import Slicebase
-    from slicebase.context.lost import JudgedItem, Loss
+    from slicebase.context.lost import Loss
     from slicebase.context.lost_prompt import LostPassage
     from slicebase.verbs.lost import Losses
 
@@ -218,39 +219,7 @@ def _print_table(base: "Slicebase", found: "list[Losses]", limit: int, as_json: 
 
 
 def _as_json(found: "Losses", limit: int) -> dict[str, Any]:
-    return {"session": found.session, "compactions": [_loss_as_json(loss, limit) for loss in found.compactions]}
+    from slicebase.context.lost_rows import loss_row
 
-
-def _loss_as_json(loss: "Loss", limit: int) -> dict[str, Any]:
-    from slicebase.context.lost import LOST_RULES, headline, tally
-
-    counted = tally([loss])
-    lost = loss.items
-    return {
-        "summary": f"turn:{loss.summary.id}",
-        "time": known_time(loss.summary.time),
-        "turns": loss.turns,
-        "readable": loss.readable,
-        "rules": LOST_RULES,
-        "headline": headline(counted),
-        "kinds": {each.kind: {"kept": each.kept, "of": each.of} for each in counted},
-        "lost": [_item_as_json(each) for each in lost[:limit]],
-        "more": max(0, len(lost) - limit),
-        "kept": [_item_as_json(each) for each in loss.judged if each.kept][:limit],
-    }
-
-
-def _item_as_json(each: "JudgedItem") -> dict[str, Any]:
-    item = each.item
-    return {
-        "kind": item.kind,
-        "mark": item.mark,
-        "state": item.state,
-        "text": item.text,
-        "times": item.times,
-        "score": each.score,
-        "parts": dict(each.parts),
-        "ref": each.ref,
-        "span": {"start": item.start, "end": item.end},
-        "related": f"turn:{item.result}" if item.result else None,
-    }
+    rows = [msgspec.to_builtins(loss_row(loss, limit)) for loss in found.compactions]
+    return {"session": found.session, "compactions": rows}

@@ -12,7 +12,7 @@ from slicebase.cli.numbers import CountingNumber, Decimal
 from slicebase.cli.options import named_root, redact_option, redacts
 from slicebase.cli.output import print_text
 from slicebase.cli.slice_bundle import within_options
-from slicebase.errors import SlicebaseError, Where
+from slicebase.cli.tokens import given_token, new_token
 
 if TYPE_CHECKING:
     from slicebase.mcp.calls import ServerEnvironment
@@ -70,50 +70,15 @@ def mcp(
         from slicebase.mcp.stdio import serve
 
         return serve(environment, timeout)
-    import secrets
-
     from slicebase.mcp.http import HttpServer, serve_http
 
-    given = _token(token_file)
-    token = given or secrets.token_urlsafe(32)
+    given = given_token(token_file, "SLICEBASE_MCP_TOKEN")
+    token = given or new_token()
     server = HttpServer(environment, token, port, timeout)
     print_text(server.address)
     if not given:
         print_text(f"Authorization: Bearer {token}")
     return serve_http(server)
-
-
-_SHORTEST = 16  # characters of a token
-
-
-def _token(file: str | None) -> str | None:
-    """Returns the token that a file or the environment has; None if neither has one."""
-    if file:
-        from slicebase.workspace.boundary import cannot_read
-
-        path = Path(file)
-        try:
-            if path.stat().st_mode & 0o077:
-                raise SlicebaseError(
-                    "bad-token", "others may read the file", hint=f"chmod 600 {file}", where=Where(file)
-                )
-            token = path.read_text().strip()
-        except (OSError, UnicodeDecodeError) as error:
-            raise cannot_read(error, path) if isinstance(error, OSError) else _bad_token() from None
-    else:
-        token = os.environ.get("SLICEBASE_MCP_TOKEN", "").strip()
-        if not token:
-            return None
-    if len(token) < _SHORTEST or not (token.isascii() and token.isprintable()) or " " in token:
-        raise _bad_token()
-    return token
-
-
-def _bad_token() -> SlicebaseError:
-    hint = f"use at least {_SHORTEST} letters and digits: `openssl rand -hex 32` prints some"
-    return SlicebaseError(
-        "bad-token", "the token is too short, or has other characters than a header may have", hint=hint
-    )
 
 
 def _environment(start: Path, root: Path | None, *, read_only: bool, redact: bool) -> "ServerEnvironment":

@@ -1,12 +1,15 @@
 """`tt policy`: the policies of slices, by their names."""
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from slicebase.cli.options import open_base
 from slicebase.cli.output import Group, json_option, note, print_json, print_text, printable
+from slicebase.core.parsers import read_all
 from slicebase.errors import Exit
+from slicebase.workspace.atomic import TEXT_FILE
 
 if TYPE_CHECKING:
     from slicebase.verbs.policies import PolicyEntry
@@ -75,8 +78,12 @@ def save(ctx: click.Context, name: str, base: str | None, assignments: tuple[str
 @json_option
 @click.pass_context
 def import_(ctx: click.Context, file: str, name: str | None, as_json: bool) -> None:
-    """Store the policy in a JSON file; without --name, it is found by its hash."""
-    _print_saved(open_base(ctx).policies.import_(file, name), as_json)
+    """Store the policy in a JSON file; `-` is stdin. Without --name, it is found by its hash."""
+    policies = open_base(ctx).policies
+    if file == "-":
+        _print_saved(policies.import_("stdin", name, data=read_all(sys.stdin.buffer, "stdin", TEXT_FILE)), as_json)
+    else:
+        _print_saved(policies.import_(file, name), as_json)
 
 
 @policy.command()

@@ -128,11 +128,12 @@ class Candidate(NamedTuple):
 
 
 class Unread(NamedTuple):
-    """A candidate whose text is read when its turn comes."""
+    """A candidate whose text is read when its turn comes. The rest is read if no copy of it is there."""
 
     ref: str
     score: int
-    read: Callable[[], Candidate | None]  # None if it is none
+    content: Callable[[], str | None]  # as in a candidate; None if it is none
+    read: Callable[[], Candidate]
 
 
 class Piece(NamedTuple):
@@ -289,12 +290,12 @@ class _Filling:
             elif offered.score < least and offered.ref.startswith("turn:"):
                 reason = "score"
             elif misses < _MISSES:
-                candidate = offered.read() if isinstance(offered, Unread) else offered
-                if candidate is None:
+                content = offered.content() if isinstance(offered, Unread) else offered.content
+                if content is None:
                     continue
-                if candidate.content in self._contents:
+                if content in self._contents:
                     reason = "copy"
-                elif self._fits(candidate):
+                elif self._fits(offered.read() if isinstance(offered, Unread) else offered):
                     misses = 0
                     continue
                 else:

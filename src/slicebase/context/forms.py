@@ -17,7 +17,10 @@ def for_index(text: str, humps: Collection[str] | None = None) -> str:
 
     `humps` are the parts of names in it, if they are known.
     """
-    other = " ".join(_other_forms(text, humps_in(text) if humps is None else humps))
+    parts = humps_in(text) if humps is None else humps
+    if not parts and text.isascii() and not _may_have_groups(text):
+        return text  # most short texts
+    other = " ".join(_other_forms(text, parts))
     plain = in_characters_and_pairs(text)
     return f"{plain}\n{other}" if other else plain
 
@@ -59,10 +62,14 @@ def _number(marks: str) -> re.Pattern[str]:
 
 def in_groups(text: str) -> Iterator[str]:
     """Yields the digits of the numbers in a text that are written in groups of three."""
-    shapes = text.encode("utf-8", "surrogatepass").translate(_SHAPES, b"" if text.isascii() else _CONTINUING)
-    if _GROUP not in shapes and _OTHER not in shapes:
+    if not _may_have_groups(text):
         return iter(())  # most texts
     return (joined(match[0]) for match in _number(_MARKS).finditer(text))
+
+
+def _may_have_groups(text: str) -> bool:
+    shapes = text.encode("utf-8", "surrogatepass").translate(_SHAPES, b"" if text.isascii() else _CONTINUING)
+    return _GROUP in shapes or _OTHER in shapes
 
 
 def formed(text: str, heads: Collection[str] = ("",)) -> Iterator[tuple[int, int, str]]:

@@ -70,7 +70,10 @@ def named_in(text: str) -> Named:
 
 def names_for_index(text: str) -> tuple[str, set[str]]:
     """Returns what `named_in` does, with the whole identifiers as a text, in which one may be more than once."""
-    pieces = _pieces(text) - _plain
+    found = _pieces(text)
+    if _plain.issuperset(found):
+        return "", set()  # most short texts
+    pieces = set(found) - _plain
     new = pieces.difference(_known)
     kept = [_known[piece] for piece in (pieces - new if new else pieces)]
     kept += filter(None, map(_remembered, new))
@@ -113,7 +116,7 @@ def _remembered(piece: str) -> _Kept:
 
 def runs_of(text: str) -> set[str]:
     """Returns the different runs of a text in which identifiers are."""
-    pieces = _pieces(text)
+    pieces = set(_pieces(text))
     return pieces if text.isascii() else {run for piece in pieces for run in _runs_in(piece)}
 
 
@@ -121,15 +124,15 @@ def _readable(text: str) -> str:
     return text if text.isascii() else without_unspaced(simplified(text))
 
 
-def _pieces(text: str) -> set[str]:
-    """Returns the different pieces of a text between characters of ASCII that no identifier has, and arrows.
+def _pieces(text: str) -> list[str]:
+    """Returns the pieces of a text between characters of ASCII that no identifier has, and arrows.
 
     Agents read files with an arrow after the number of each line: with it, no piece would be like another.
     """
     data = text.encode("utf-8", "surrogatepass").translate(_SEPARATED)
     if not text.isascii():
         data = data.replace(_ARROW, b" ")
-    return set(data.decode("utf-8", "surrogatepass").split())
+    return data.decode("utf-8", "surrogatepass").split()
 
 
 def _runs_in(piece: str) -> list[str]:
@@ -186,7 +189,7 @@ def humps_at(text: str, heads: Iterable[str] = ("",)) -> Iterator[tuple[int, int
     for word in _WITH_CAPITAL.finditer(text):
         name, first = word[0], word.start()  # read once: each reading copies it, and it may be long
         low = name.lower()
-        if not any(head in low for head in heads) and low.isascii():
+        if not any(map(low.__contains__, heads)) and low.isascii():
             continue
         ends = [match.start() for match in _HUMP.finditer(name)]
         for start, end in zip([0, *ends], [*ends, len(name)], strict=True) if ends else ():

@@ -18,7 +18,7 @@ from msgspec import Struct
 from msgspec.structs import astuple
 
 from slicebase.context.render import PART_BREAK, RENDERER, label_after, render
-from slicebase.core.hashing import canonical, digest, digest_of, id_from
+from slicebase.core.hashing import canonical, digest, id_from
 from slicebase.core.ids import is_uuid, uuid_bytes, uuid_of
 from slicebase.core.short_ids import SHORTEST_ID
 from slicebase.errors import Exit, SlicebaseError
@@ -119,7 +119,8 @@ def left_out(complete: Sequence[LeftOut]) -> AllLeftOut:
         count=len(complete),
         reasons={name: Scores(len(found), max(found), min(found)) for name, found in sorted(reasons.items())},
         best=tuple(complete[:_BEST]),
-        digest=digest_of([[each.ref, each.reason, each.score] for each in complete]),
+        # the canonical bytes: of texts and whole numbers in lists, msgspec writes the same, many times as fast
+        digest=digest(msgspec.json.encode(complete)),
     )
 
 

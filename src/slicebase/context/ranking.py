@@ -6,7 +6,7 @@ the index was filled (ruling 43).
 """
 
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from math import log, sqrt
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -83,7 +83,7 @@ class Figures(Struct, frozen=True):
     years: tuple[int, int]
     matches: tuple[Matches, ...]
     turns: Mapping[int, TurnFigures]  # those that match, and those within reach of them
-    links: Iterable[tuple[int, int]]  # (turn, its reply) among them
+    links: Collection[tuple[int, int]]  # (turn, its reply) among them
     allowed: frozenset[int] | None = None  # the turns that may be ranked; None for all
     people: frozenset[str] = frozenset()  # labels of those whom the question names by another name
     meant: Mapping[int, float] = {}  # how unusually like the question turns are, where a model of meanings is in use
@@ -173,7 +173,8 @@ class _Scoring:
 
     def parts(self, turn: TurnFigures) -> tuple[int, ...]:
         """Returns the parts of a turn's score in the order of PARTS."""
-        number, words = turn.number, self._words.get(turn.number, 0)
+        number = turn.number
+        words = sum([worths[number] for worths in self._words if number in worths])
         parts = (
             words,
             self._total.get(number, 0) - words,
@@ -189,24 +190,25 @@ class _Scoring:
         return parts if share == 10 else tuple([part * share // 10 for part in parts])
 
 
-def _worth_of_words(figures: Figures) -> tuple[dict[int, int], dict[int, int]]:
-    """Returns the worth of the words that turns have, and that of all words in a turn or near it, less by distance.
+def _worth_of_words(figures: Figures) -> tuple[list[dict[int, int]], dict[int, int]]:
+    """Returns the worth of each word in the turns that have it, and that of all words in a turn or near it.
 
-    A word counts once, from the place where it is worth most. So a turn between two turns that repeat each other gains
-    nothing.
+    Near it, a word is worth less by distance. It counts once, from the place where it is worth most. So a turn between
+    two turns that repeat each other gains nothing.
     """
     replies = _steps(figures.links, _answers(figures))
-    earlier = _steps((reply, turn) for turn, reply in figures.links)
-    own: dict[int, int] = {}
+    earlier = _steps([(reply, turn) for turn, reply in figures.links])
+    own: list[dict[int, int]] = []
     total: dict[int, int] = {}
     for match in figures.matches:
         worths = _worth_in_turns(match, figures)
         best = dict(worths)
         _spread(worths, replies, _TO_A_REPLY, best)
         _spread(worths, earlier, _TO_AN_EARLIER, best)
-        for each, sums in ((worths, own), (best, total)):
-            for number, worth in each.items():
-                sums[number] = sums.get(number, 0) + worth
+        own.append(worths)
+        for number, worth in best.items() if total else ():
+            total[number] = total.get(number, 0) + worth
+        total = total or best
     return own, total
 
 
@@ -227,12 +229,11 @@ class _Steps(NamedTuple):
     answers: frozenset[tuple[int, int]]  # steps between what a person and what an assistant says
 
 
-def _steps(links: Iterable[tuple[int, int]], answers: frozenset[tuple[int, int]] = frozenset()) -> _Steps:
-    listed = list(links)
-    first = dict(listed)
+def _steps(links: Collection[tuple[int, int]], answers: frozenset[tuple[int, int]] = frozenset()) -> _Steps:
+    first = dict(links)
     others: dict[int, list[int]] = {}
-    if len(first) < len(listed):
-        for here, there in listed:
+    if len(first) < len(links):
+        for here, there in links:
             if first[here] != there:
                 others.setdefault(here, []).append(there)
     return _Steps(first, others, answers)
@@ -248,21 +249,31 @@ def _spread(worths: dict[int, int], steps: _Steps, first_share: int, best: dict[
     layer, share = worths, first_share
     for _ in range(SPREAD_STEPS):
         reached: dict[int, int] = {}
-        ways = [(number, first[number], worth) for number, worth in layer.items() if number in first]
-        if others:
-            ways += [(number, each, worth) for number, worth in layer.items() for each in others.get(number, ())]
-        for number, neighbour, worth in ways:
+        ways = _ways(layer, first, others) if others else zip(map(first.get, layer), layer.items(), strict=True)
+        for neighbour, (number, worth) in ways:
+            if neighbour is None:
+                continue
             is_answer = answers and (number, neighbour) in answers
             reduced = worth * (_TO_THE_OTHER_ONE if is_answer else share) // 10
             if reduced <= carried.get(neighbour, 0):
                 continue  # what came earlier and is worth as much goes further
-            if neighbour in worths and worths[neighbour] * first_share >= reduced * _FURTHER:
+            if worths.get(neighbour, 0) * first_share >= reduced * _FURTHER:
                 continue  # what the neighbour has itself is worth more, there and at every further step
             carried[neighbour] = reached[neighbour] = reduced
         layer, share = reached, _FURTHER
     for neighbour, worth in carried.items():
         if worth > best.get(neighbour, 0):
             best[neighbour] = worth
+
+
+def _ways(
+    layer: Mapping[int, int], first: Mapping[int, int], others: Mapping[int, list[int]]
+) -> Iterator[tuple[int | None, tuple[int, int]]]:
+    """Yields where steps lead from each turn of a layer, with the turn and its worth."""
+    for turn in layer.items():
+        yield first.get(turn[0]), turn
+        for neighbour in others.get(turn[0], ()):
+            yield neighbour, turn
 
 
 def _worth_in_turns(match: Matches, figures: Figures) -> dict[int, int]:

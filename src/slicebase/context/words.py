@@ -149,7 +149,7 @@ def label(text: str) -> str:
 
     It says who speaks, or what follows ("Decision: …").
     """
-    match = re.match(_LABEL, text)
+    match = re.match(_LABEL, text) if ":" in text or "：" in text else None
     return match[1] if match else ""
 
 

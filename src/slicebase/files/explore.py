@@ -10,7 +10,7 @@ cost one walk, and a path is built only when it is read.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 from msgspec import Struct
 
@@ -113,6 +113,9 @@ class Stated(NamedTuple):
     label: str | None = None
     row: str = ""
 
+    def as_json(self) -> dict[str, Any]:
+        return {**self.edge._asdict(), "label": self.label, "row": self.row or None}
+
 
 class WalkStep(NamedTuple):
     """An edge that a walk finds at the place `here`."""
@@ -131,6 +134,10 @@ class WalkStep(NamedTuple):
     @property
     def there(self) -> str:
         return self.edge.target if self.outward else self.edge.source
+
+    def as_json(self) -> dict[str, Any]:
+        inferred = {"inferred": bool(self.path), "path": [edge._asdict() for edge in self.path]}
+        return {**Stated(self.edge, self.label, self.row).as_json(), **inferred}
 
 
 class Walk(NamedTuple):

@@ -4,6 +4,7 @@ Every time is an argument, in milliseconds since 1970: this module reads no cloc
 """
 
 import math
+import re
 from enum import StrEnum
 from typing import Final, Literal
 
@@ -41,6 +42,18 @@ def oldest(name: Label, half_life: float = HALF_LIFE_DAYS) -> float:
     labels = list(Label)
     limits = [0.0, *(limit for limit, _ in _BELOW)]
     return -half_life * math.log2(1 - limits[labels.index(name)])
+
+
+_AGE: Final = re.compile(r"(\d{1,6}(?:\.\d{1,6})?)(h|d|w|mo|y)")
+_AGE_UNITS: Final = {"h": _DAY / 24, "d": _DAY, "w": 7 * _DAY, "mo": 30 * _DAY, "y": 365 * _DAY}
+
+
+def age_in_milliseconds(age: str, half_life: float = HALF_LIFE_DAYS) -> int | None:
+    """Returns an age such as 12h, 30d, 8w, 3mo or 1y, or that of a label, in milliseconds; None if it is neither."""
+    if age.upper() in (Label.AGING, Label.STALE, Label.DECAYED):
+        return round(oldest(Label(age.upper()), half_life) * _DAY)
+    match = _AGE.fullmatch(age.lower())
+    return round(float(match[1]) * _AGE_UNITS[match[2]]) if match else None
 
 
 def changed_at(

@@ -5,6 +5,7 @@ text, without the marks of JSON.
 """
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from slicebase.core.hashing import canonical
@@ -15,6 +16,7 @@ KINDS_OF_TURNS: Final = ("prompt", "answer", "thinking", "call", "result", "erro
 _BITS: Final = {kind: 1 << place for place, kind in enumerate(KINDS_OF_TURNS)}
 _SPOKEN: Final = {"user": "prompt", "assistant": "answer"}
 _KIND_OF_PART: Final = {"thinking": "thinking", "tool_call": "call", "pointer": "media", "code": "code"}
+_ASIDE: Final = frozenset({"tool_result", *_KIND_OF_PART})  # parts in which nobody speaks
 
 
 def kind_bits(kinds: Iterable[str]) -> int:
@@ -27,17 +29,18 @@ def kind_bits(kinds: Iterable[str]) -> int:
 
 def kinds_of(role: Role, parts: Iterable[Part]) -> set[str]:
     """Returns the kinds of a turn."""
-    kinds = set()
-    for part in parts:
-        if part.summary:
-            kinds.add("summary")
-        elif part.type == "tool_result" or role == "tool":
-            kinds |= {"result", "error"} if part.error else {"result"}
-        elif part.type in _KIND_OF_PART:
-            kinds.add(_KIND_OF_PART[part.type])
-        elif role in _SPOKEN and not part.hidden:
-            kinds.add(_SPOKEN[role])
-    return kinds
+    return set().union(*[_kinds_of_part(role, part.type, part.summary, part.error, part.hidden) for part in parts])
+
+
+@lru_cache(maxsize=1024)
+def _kinds_of_part(role: Role, kind: str, summary: bool, error: bool, hidden: bool) -> frozenset[str]:
+    if summary:
+        return frozenset({"summary"})
+    if kind == "tool_result" or role == "tool":
+        return frozenset({"result", "error"} if error else {"result"})
+    if kind in _KIND_OF_PART:
+        return frozenset({_KIND_OF_PART[kind]})
+    return frozenset({_SPOKEN[role]} if role in _SPOKEN and not hidden else ())
 
 
 # Tool calls
@@ -106,8 +109,7 @@ def plain_text(parts: Iterable[Part]) -> str:
 
 def spoken_text(parts: Iterable[Part]) -> str:
     """Returns what is said in a turn: no calls, results and thinking, no summary, and nothing that is hidden."""
-    aside = {"tool_result", *_KIND_OF_PART}
-    return plain_text(part for part in parts if part.type not in aside and not part.summary and not part.hidden)
+    return plain_text(part for part in parts if part.type not in _ASIDE and not part.summary and not part.hidden)
 
 
 def readable_text(parts: Iterable[Part]) -> str:

@@ -50,6 +50,7 @@ cdef class SliceWriter(Expander):
     cdef char name[16]
 
     cdef int write(self, uint32_t anchor, Text tail, Text end) except -1 nogil
+    cdef int put_slice(self, uint32_t anchor, Text tail, Text end) except -1 nogil
     cdef size_t write_all(self, Job *jobs, size_t count) except? 0 nogil
     cdef int sort_turns(self) except -1 nogil
     cdef int sort_edges(self) except -1 nogil

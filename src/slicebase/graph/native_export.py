@@ -171,6 +171,10 @@ class SliceWriter:
         self.run(anchor)
         self.sort_turns()
         self.sort_edges()
+        return self.put_slice(anchor, tail, end)
+
+    def put_slice(self, anchor, tail, end):
+        """Writes the turns and edges that are sorted."""
         export: cython.pointer(Buffer) = cython.address(self.export)
         hashed: cython.pointer(Buffer) = cython.address(self.hashed)
         export.count = hashed.count = 0

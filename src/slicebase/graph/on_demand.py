@@ -3,6 +3,8 @@
 It differs from `slicebase.graph.select` in one point that does not change the result. Where a turn has many children (a
 wide family), they are not pushed at once: the source yields them in the order in which they would leave the frontier,
 and each child that leaves it adds the next one. Until then all of them count as visited (ruling 11).
+
+`slicebase.graph.native_on_demand` is the compiled version of `context_slice`.
 """
 
 from array import array
@@ -13,12 +15,11 @@ from typing import Any, Final, NamedTuple, Protocol
 from slicebase.core.ids import uuid_of
 from slicebase.graph.compact import TYPES_BY_BITS
 from slicebase.graph.export import Basis, ContextSlice, edge_json, export_bytes, slice_id
-from slicebase.graph.policy import SlicePolicyV1
+from slicebase.graph.policy import Scoring, SlicePolicyV1
 from slicebase.graph.select import FrontierTurn, ReachedAs
 
 WIDE_FAMILY: Final = 48  # a turn with more children than this adds them to the frontier one by one
 _NOWHERE: Final = -1
-_NEXT: Final = 15  # turns of the frontier that are read together with one that is expanded
 
 
 class Near(NamedTuple):
@@ -38,12 +39,13 @@ class SessionSource(Protocol):
     """A session of which parts are read when they are asked for."""
 
     session_id: str
+    is_compiled: bool  # whether the compiled version selects from it
 
     def number_of(self, turn_id: str) -> int:
         """Returns the number of a turn. Raises `no-turn` for an id that is not in the session."""
 
-    def expect(self, number: int, others: Callable[[], list[int]]) -> None:
-        """Prepares for a turn that is expanded now, and for others that may be expanded next."""
+    def around(self, number: int, most: int) -> tuple[Sequence[int], Sequence[Near]]:
+        """Returns the parents and the children of a turn that is expanded, as the methods below return them."""
 
     def near(self, number: int) -> Near:
         """Returns a turn."""
@@ -69,6 +71,16 @@ class SessionSource(Protocol):
     def annotator_of(self, number: int) -> str:
         """Returns the annotator of a turn."""
 
+    def fields_of(self, number: int) -> tuple[int, float, bytes, int, str, Iterable[tuple[int, int]]]:
+        """Returns role and phase, salience, trajectory, time, annotator and edges: what the methods above return.
+
+        Role and phase are an index into `TURN_KINDS`. The trajectory is packed as two integers of eight bytes and three
+        binary32 numbers, the lowest byte first.
+        """
+
+    def damage(self, problem: str) -> Exception:
+        """Returns the error for a turn that is not as any turn is."""
+
 
 class _Family(NamedTuple):
     rank: int  # the number of wide families that were opened before
@@ -77,6 +89,48 @@ class _Family(NamedTuple):
 
 # Negated priority, distance, id; the turn, the turn that it was reached from, and the family that goes on after it.
 _Entry = tuple[float, int, bytes, int, int, _Family | None]
+
+
+def priority_at(scoring: Scoring, distance: int) -> Priority:
+    """Returns the formula of §4 for a distance."""
+    weights, salience_weight, decays = scoring
+    decay = decays[distance]
+    cell = array("f", (0.0,))  # rounds a number that is stored in it to binary32 (ruling 8)
+
+    def priority(phase: int, salience: float) -> float:
+        cell[0] = salience * salience_weight
+        cell[0] = weights[phase] + cell[0]
+        cell[0] = cell[0] * decay
+        return cell[0]
+
+    return priority
+
+
+class Siblings:
+    """The siblings that one expansion pushes."""
+
+    def __init__(self, source: SessionSource, limit: int, wide: int) -> None:
+        self._source = source
+        self._limit = limit
+        self._wide = wide
+        self._best: dict[tuple[int, ...], tuple[set[int], list[Near]]] = {}  # by parents
+
+    def of(self, number: int, above: tuple[int, ...]) -> Sequence[Near]:
+        """Returns the siblings of a turn with these parents, without those that were visited from another such turn.
+
+        The first turn adds the best of the family. For each other one, the list differs by the turn itself.
+        """
+        limit = self._limit
+        if above in self._best:
+            best, following = self._best[above]
+            return following if number in best else ()
+        if len(above) == 1 and len(self._source.children_of(above[0], self._wide)) == 1:
+            return ()  # the only child, as most turns are
+        families = [self._source.best_children(parent, limit + 1) for parent in above]
+        found = {near for family in families for near in family}
+        ranked = sorted(found, key=lambda near: (-near.salience, near.turn))[: limit + 1]
+        self._best[above] = {near.number for near in ranked}, ranked[limit:]
+        return [near for near in ranked if near.number != number][:limit]
 
 
 class _Walk:
@@ -91,7 +145,7 @@ class _Walk:
         self._frontier: list[_Entry] = []
         self._visited: set[int] = set()
         self._expanded: set[int] = set()
-        self._best: dict[tuple[int, ...], tuple[set[int], list[Near]]] = {}  # by parents
+        self._siblings = Siblings(source, policy.max_siblings_per_node, wide)
         self._families: dict[int, int] = {}  # turns whose children are added one by one, with the rank of their family
         self.selected: list[_Entry] = []
 
@@ -113,12 +167,10 @@ class _Walk:
     def _expand(self, number: int, distance: int) -> None:
         self._expanded.add(number)
         source, policy = self._source, self._policy
-        source.expect(number, self._next_turns)
-        above = source.parents_of(number)
+        above, children = source.around(number, self._wide)
         unvisited = [turn for turn in above if turn not in self._visited]
         if unvisited:
             self._push(map(source.near, unvisited), distance + 1, number)
-        children = source.children_of(number, self._wide)
         if len(children) > self._wide:
             members = source.ranked_children(number, self._priority(distance + 1))
             family = _Family(len(self._families), members)
@@ -128,44 +180,12 @@ class _Walk:
             self._push(children, distance + 1, number)
         # All children of an expanded turn have been visited: where all parents are expanded, no sibling is new.
         if policy.include_siblings and not self._expanded.issuperset(above):
-            self._push(self._siblings(number, tuple(above), policy.max_siblings_per_node), distance, number)
-
-    def _next_turns(self) -> list[int]:
-        """Returns turns that probably leave the frontier soon: a heap begins with its least entries."""
-        return [entry[3] for entry in self._frontier[:_NEXT]]
-
-    def _siblings(self, number: int, above: tuple[int, ...], limit: int) -> Sequence[Near]:
-        """Returns the siblings of a turn with these parents, without those that were visited from another such turn.
-
-        The first turn adds the best of the family. For each other one, the list differs by the turn itself.
-        """
-        if above in self._best:
-            best, following = self._best[above]
-            return following if number in best else ()
-        if len(above) == 1 and len(self._source.children_of(above[0], self._wide)) == 1:
-            return ()  # the only child, as most turns are
-        families = [self._source.best_children(parent, limit + 1) for parent in above]
-        found = {near for family in families for near in family}
-        ranked = sorted(found, key=lambda near: (-near.salience, near.turn))[: limit + 1]
-        self._best[above] = {near.number for near in ranked}, ranked[limit:]
-        return [near for near in ranked if near.number != number][:limit]
+            self._push(self._siblings.of(number, tuple(above)), distance, number)
 
     def _priority(self, distance: int) -> Priority:
-        """Returns the formula of §4 for a distance."""
-        if distance in self._priorities:
-            return self._priorities[distance]
-        weights, salience_weight, decays = self._scoring
-        decay = decays[distance]
-        cell = array("f", (0.0,))  # rounds a number that is stored in it to binary32 (ruling 8)
-
-        def priority(phase: int, salience: float) -> float:
-            cell[0] = salience * salience_weight
-            cell[0] = weights[phase] + cell[0]
-            cell[0] = cell[0] * decay
-            return cell[0]
-
-        self._priorities[distance] = priority
-        return priority
+        if distance not in self._priorities:
+            self._priorities[distance] = priority_at(self._scoring, distance)
+        return self._priorities[distance]
 
     def _push(self, turns: Iterable[Near], distance: int, reached_from: int) -> None:
         priority, visited, opened = self._priority(distance), self._visited, len(self._families)

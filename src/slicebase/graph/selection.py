@@ -1,6 +1,6 @@
 """Context slices of a graph, by the expansion that fits its form: in memory as arrays, or read as it is asked for.
 
-Arrays have two versions, plain and compiled, which return the same. `with_kernel` chooses one for a session.
+Each has two versions, plain and compiled, which return the same. `with_kernel` chooses one for arrays.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from slicebase.graph import best_first, on_demand
 from slicebase.graph.best_first import WIDE
 from slicebase.graph.compact import CompactSession
 from slicebase.graph.export import ContextSlice
-from slicebase.graph.on_demand import SessionSource
+from slicebase.graph.on_demand import WIDE_FAMILY, SessionSource
 from slicebase.graph.policy import SlicePolicyV1
 from slicebase.graph.select import FrontierTurn, no_turn
 
@@ -29,7 +29,7 @@ def kernel_named(name: str) -> KernelName:
     if name == "plain":
         return "plain"
     try:
-        from slicebase.graph import native  # noqa: F401  imported here: it may not exist
+        from slicebase.graph import native, native_on_demand  # noqa: F401  imported here: each may not exist
     except ImportError as error:
         if name == "native":
             why = "it was not compiled" if error.name == "cython" else str(error)
@@ -68,10 +68,21 @@ def select(graph: SliceGraph, anchor_id: str, policy: SlicePolicyV1) -> tuple[Fr
 def context_slice(graph: SliceGraph, anchor_id: str, policy: SlicePolicyV1) -> ContextSlice:
     """Returns the context slice around an anchor."""
     if not isinstance(graph, CompactSession):
-        return on_demand.context_slice(graph, anchor_id, policy)
+        return _read_slice(graph, anchor_id, policy)
     if graph.kernel is None:
         return best_first.context_slice(graph, anchor_id, policy)
     return graph.kernel.context_slice(graph, anchor_id, policy)
+
+
+def _read_slice(source: SessionSource, anchor_id: str, policy: SlicePolicyV1) -> ContextSlice:
+    if source.is_compiled:
+        from slicebase.graph import native_on_demand
+
+        try:
+            return native_on_demand.context_slice(source, anchor_id, policy, WIDE_FAMILY)
+        except UnicodeEncodeError:  # as in `with_kernel`
+            pass
+    return on_demand.context_slice(source, anchor_id, policy)
 
 
 def exports(session: CompactSession, requests: Sequence[tuple[str, SlicePolicyV1]]) -> list[bytes | SlicebaseError]:

@@ -1,6 +1,6 @@
-"""Inputs of an import: files, folders and zips as byte streams, and where coding agents keep their sessions.
+"""Inputs of an import: files, folders, zips and stdin as byte streams, and where coding agents keep their sessions.
 
-Nothing is unpacked to disk.
+Nothing is unpacked to disk. Stdin is copied to a file without a name, because an input is read several times.
 """
 
 import os
@@ -11,8 +11,10 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryFile
 from time import time_ns
 from typing import NamedTuple
+from weakref import finalize
 
 from slicebase.errors import SlicebaseError, Where
 from slicebase.history.opencode_store import STORE_FOLDERS, database_sessions, folder_sessions, is_store
@@ -45,16 +47,42 @@ class Input(NamedTuple):
     member: str = ""  # inside a zip: its name and checksum
 
 
-def inputs(paths: Iterable[Path]) -> Iterator[Input]:
-    """Yields the inputs at these paths: files, and what folders and zips contain.
+def inputs(paths: Iterable[Path], stdin: Iterable[bytes] | None = None) -> Iterator[Input]:
+    """Yields the inputs at these paths: files, and what folders and zips contain. With `stdin`, `-` stands for it.
 
     A path that cannot be read is an input whose error is raised when it is read, so that it does not affect the others.
     """
     for path in paths:
         try:
-            yield from (each._replace(given=str(path)) for each in _named(path))
+            found = _named(path) if stdin is None or str(path) != "-" else iter((_stream(stdin),))
+            yield from (each._replace(given=str(path)) for each in found)
         except SlicebaseError as error:
             yield _unreadable(path, error, named=True)
+
+
+def _stream(data: Iterable[bytes]) -> Input:
+    """Returns what comes from stdin as one input. Its copy is gone when the input is."""
+    name, copy = "stdin", TemporaryFile()  # noqa: SIM115  it is read long after this
+    try:
+        copy.writelines(data)
+        size = copy.tell()
+        if not size:
+            raise SlicebaseError("no-input", "there is nothing on stdin", where=Where(name))
+        if zipfile.is_zipfile(copy):
+            raise SlicebaseError("no-input", "a zip cannot be read from stdin", hint="name its file", where=Where(name))
+    except BaseException as error:
+        copy.close()
+        if isinstance(error, OSError):
+            raise _no_input(Path(name), error) from None
+        raise
+
+    def chunks() -> Iterator[bytes]:
+        for place in range(0, size, _CHUNK):
+            copy.seek(place)
+            yield copy.read(_CHUNK)
+
+    finalize(chunks, copy.close)
+    return Input(name, size, True, chunks)
 
 
 def _named(path: Path) -> Iterator[Input]:

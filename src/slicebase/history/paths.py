@@ -17,7 +17,7 @@ from slicebase.graph.turn import TREE_EDGES, Turn
 from slicebase.truth.truth import Truth
 
 # What follows a turn beside the path, by roles: other blocks of the message, results, and what hooks said about them.
-_BELOW = {"assistant": ("assistant", "tool"), "tool": ("tool", "system"), "system": ("tool", "system")}
+BELOW = {"assistant": ("assistant", "tool"), "tool": ("tool", "system"), "system": ("tool", "system")}
 
 
 class Paths:
@@ -97,7 +97,7 @@ class Paths:
             for child in self._children.get(above.id, ()):
                 if child.id not in on_path and child.role in roles and not is_summary(child):
                     yield child
-                    ahead.append((child, _BELOW[child.role]))
+                    ahead.append((child, BELOW[child.role]))
 
     def _newest_leaf(self, turns: Sequence[Turn]) -> Turn:
         """Returns the newest turn without children. One that only refers to another is beside all paths."""

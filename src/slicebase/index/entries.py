@@ -7,8 +7,11 @@ import apsw
 
 from slicebase.core.refs import parse
 from slicebase.core.short_ids import SHORTEST_ID, short_id, short_ids, the_only
-from slicebase.core.times import Moment, milliseconds
+from slicebase.core.times import EARLIEST, LATEST, Moment, milliseconds, to_text
 from slicebase.errors import SlicebaseError, Where
+from slicebase.workspace.workspace import LIBRARY
+
+_DAY: Final = 86_400_000
 
 
 class FileEntry(NamedTuple):
@@ -62,6 +65,28 @@ class FileEntry(NamedTuple):
         if self.note is None:
             return None
         return "missing" if not self.note else "same" if self.note == self.hash else "changed"
+
+    def as_json(self, now: int, half_life: float) -> dict[str, Any]:
+        """Returns what `--json` shows of a file, as of a time in milliseconds since 1970."""
+        from slicebase.files.freshness import label, staleness  # imported here for a fast start
+
+        stale = staleness((now - self.changed) / _DAY, half_life)
+        return {
+            "id": self.id,
+            "title": self.title,
+            "summary": self.summary,
+            "kind": self.kind,
+            "type": self.body_type,
+            "file": f"{LIBRARY}/{self.name}",
+            "bytes": self.size,
+            "rows": self.rows,
+            "hash": self.hash,
+            "changed": to_text(min(max(self.changed, EARLIEST), LATEST)),
+            "freshness": {"label": str(label(stale)), "staleness": round(stale, 6), "derivation": self.derivation},
+            "archived": bool(self.archived),
+            "purged": bool(self.purged),
+            "note": self.note_state,
+        }
 
 
 class Filters(NamedTuple):
@@ -122,6 +147,40 @@ def list_files(connection: apsw.Connection, filters: Filters) -> list[FileEntry]
     where, values = conditions(filters)
     query = f"SELECT {COLUMNS} FROM files WHERE {where} ORDER BY moment DESC, files.id, files.name"
     return [FileEntry(*row) for row in connection.execute(query, values)]
+
+
+FileOrder = Literal["changed", "oldest", "title", "type"]
+# What files are sorted by, in ascending order, before their ids.
+_ORDERS: Final[Mapping[FileOrder, tuple[str, str]]] = {
+    "changed": ("-coalesce(files.changed, files.disk_time, 0)", "0 + 0"),
+    "oldest": ("coalesce(files.changed, files.disk_time, 0)", "0 + 0"),
+    "title": ("lower(files.title)", "0 + 0"),
+    "type": ("files.type", "-coalesce(files.changed, files.disk_time, 0)"),
+}
+FilePlace = tuple[int | str, int, str, str]
+
+
+class FilePage(NamedTuple):
+    """A part of a list of files, the place of the last one if there are more, and the number of all."""
+
+    entries: list[FileEntry]
+    last: FilePlace | None
+    total: int
+
+
+def page_of_files(
+    connection: apsw.Connection, filters: Filters, order: FileOrder, after: FilePlace | None, limit: int
+) -> FilePage:
+    """Returns the first files after a place in a list; only these are read."""
+    where, values = conditions(filters)
+    keys = f"{', '.join(_ORDERS[order])}, coalesce(files.id, ''), files.name"
+    total: int = connection.execute(f"SELECT count(*) FROM files WHERE {where}", values).get
+    beyond = f" AND ({keys}) > (?, ?, ?, ?)" if after else ""
+    query = f"SELECT {keys}, {COLUMNS} FROM files WHERE {where}{beyond} ORDER BY {keys} LIMIT ?"
+    rows: list[Any] = connection.execute(query, [*values, *(after or ()), limit + 1]).fetchall()
+    shown = rows[:limit]
+    last: FilePlace | None = tuple(shown[-1][:4]) if len(rows) > limit else None
+    return FilePage([FileEntry(*row[4:]) for row in shown], last, total)
 
 
 def get_file(connection: apsw.Connection, file_id: str) -> FileEntry | None:

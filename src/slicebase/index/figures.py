@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from itertools import chain, islice
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import apsw
@@ -276,8 +277,8 @@ def _turns(
         (json.dumps(list(opening)),),
     )
     opening.difference_update([child for child, parent in above if parent not in absent])
-    rows: Any = connection.execute(_TURNS, (json.dumps(list(reached)),))
-    turns = {row[0]: _as_figures(row) for row in rows}
+    rows: Any = connection.execute(_TURNS, (json.dumps(sorted(reached)),)).fetchall()
+    turns = dict(zip(map(itemgetter(0), rows), map(_as_figures, rows), strict=True))
     for number in opening:  # a turn whose parents do not exist opens its conversation
         *before, _, rules, voice = turns[number]
         turns[number] = _as_figures((*before, 1, rules, voice))

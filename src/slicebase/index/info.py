@@ -1,9 +1,10 @@
 """Everything that is known about one slice file."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import apsw
+import msgspec
 
 from slicebase.errors import SlicebaseError, Where
 from slicebase.files.body.whole import object_version
@@ -36,6 +37,25 @@ class Info(NamedTuple):
     def __repr__(self) -> str:
         links = f"links_out={len(self.links_out)}, links_in={len(self.links_in)}"
         return f"Info(ref={self.entry.ref!r}, {links}, findings={len(self.findings)})"
+
+    def as_json(self, now: int, half_life: float) -> dict[str, Any]:
+        """Returns everything as `tt info --json` prints it."""
+        file = self.file
+        fields = {
+            "contract": file.contract,
+            "meta": dict(file.meta),
+            "payload": file.payload,
+            "derived_from": file.derived_from,
+            "version": self.version,
+            "links": {
+                "out": [each.as_json() for each in self.links_out],
+                "in": [each.as_json() for each in self.links_in],
+            },
+            "findings": [
+                {name: value for name, value in each._asdict().items() if name != "file"} for each in self.findings
+            ],
+        }
+        return {**self.entry.as_json(now, half_life), **msgspec.to_builtins(fields)}
 
 
 def file_info(connection: apsw.Connection, workspace: Workspace, given: str) -> Info:

@@ -46,6 +46,14 @@ class Exploration(NamedTuple):
     def __repr__(self) -> str:
         return f"Exploration(start={self.walk.start!r}, links={len(self.links)})"
 
+    def as_json(self) -> dict[str, Any]:
+        """Returns the places and the edges, as `tt explore --json` prints them."""
+        places = [
+            {"id": name, "kind": place.kind, "title": place.entry.title if place.entry else None}
+            for name, place in self.places.items()
+        ]
+        return {"start": self.walk.start, "places": places, "edges": [step.as_json() for step in self.walk.all()]}
+
 
 def explore_files(
     connection: apsw.Connection,

@@ -1,7 +1,7 @@
 """What a search in slice files found."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 if TYPE_CHECKING:  # keeps start-up fast: most searches of turns find no files
     from slicebase.context.snippets import Snippet
@@ -37,6 +37,15 @@ class Hit(NamedTuple):
 
     def __repr__(self) -> str:
         return f"Hit(ref={self.ref!r}, title={self.title.text[:60]!r}, score={self.score:.2f})"
+
+    def as_json(self, now: int, half_life: float) -> dict[str, Any]:
+        """Returns the file with its passages, as `tt search --json` prints it; marks count in code points."""
+        passages = [
+            {"ref": each.ref, "line": each.line, "text": each.snippet.text, "marks": each.snippet.marks}
+            for each in self.found
+        ]
+        more = {"score": self.score, "title_marks": self.title.marks, "passages": passages, "more": self.more}
+        return {**self.entry.as_json(now, half_life), **more}
 
 
 class Results:

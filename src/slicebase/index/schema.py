@@ -5,6 +5,7 @@ case, without accents, by their stems, in any script.
 """
 
 from collections.abc import Callable
+from itertools import accumulate
 from typing import Final, cast
 
 import apsw
@@ -41,14 +42,13 @@ class Tokenizer:
         return [stem for _, _, stem in self.tokens(text)]
 
 
+_BEGINS_CHARACTER: Final = bytes(byte & 0xC0 != 0x80 for byte in range(256))  # by byte: 0 for those that continue one
+
+
 def _in_characters(data: bytes, tokens: list[Token]) -> list[Token]:
     """Returns the tokens with positions in characters: FTS5 counts in bytes."""
-    counted, at, done = [], 0, 0  # at: the characters of the first `done` bytes
-    for start, end, stem in tokens:
-        first = at + len(data[done:start].decode())
-        at, done = first + len(data[start:end].decode()), end
-        counted.append((first, at, stem))
-    return counted
+    places = list(accumulate(data.translate(_BEGINS_CHARACTER), initial=0))  # the characters before each byte
+    return [(places[start], places[end], stem) for start, end, stem in tokens]
 
 
 # Tables

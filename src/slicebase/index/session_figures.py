@@ -31,7 +31,7 @@ count(nullif(kinds & {_SUMMARY} AND NOT EXISTS (
   WHERE link.child = turn.number AND above.kinds & {_SUMMARY}
 ), 0))
 FROM turn JOIN session ON session.number = turn.session
-WHERE turn.session IN (SELECT session FROM turn WHERE {{where}})
+WHERE {{where}}
 GROUP BY turn.session ORDER BY max(time) DESC, session.id
 """
 FIRST_PROMPTS: Final = f"""
@@ -43,5 +43,7 @@ WHERE session.id = ? AND kinds & {kind_bits(["prompt"])} ORDER BY time, turn.id 
 def session_figures(connection: apsw.Connection, wanted: TurnFilters) -> list[SessionFigures]:
     """Returns the sessions that have a turn that passes the filters, the newest first."""
     where, values = conditions(wanted)
+    if wanted != TurnFilters(sessions=wanted.sessions):  # else every turn of a session passes, or none
+        where = f"turn.session IN (SELECT session FROM turn WHERE {where})"
     rows: Any = connection.execute(_FIGURES.format(where=where), values)
     return [SessionFigures._make(row) for row in rows]

@@ -1,11 +1,12 @@
 """Stale slice files: which ones, why, and since when (§ Staleness, ruling 26)."""
 
 from collections.abc import Callable, Iterator
-from typing import Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 import apsw
 
-from slicebase.files.freshness import staleness
+from slicebase.core.times import to_text
+from slicebase.files.freshness import Label, oldest, staleness
 from slicebase.files.links import target_kind
 from slicebase.index.entries import FileEntry, Filters, get_file, list_files
 from slicebase.index.links import overflow_parts
@@ -38,6 +39,14 @@ class StaleFile(NamedTuple):
 
     def __repr__(self) -> str:
         return f"StaleFile(ref={self.ref!r}, staleness={self.staleness:.2f}, reasons={len(self.reasons)})"
+
+    def as_json(self, now: int, half_life: float) -> dict[str, Any]:
+        """Returns the file with the reasons, as `tt stale --json` prints it."""
+        reasons = [
+            {"reason": why.kind, "since": why.since and to_text(why.since), "detail": why.detail}
+            for why in self.reasons
+        ]
+        return {**self.entry.as_json(now, half_life), "reasons": reasons}
 
 
 def stale_files(
@@ -108,3 +117,17 @@ _PARTS: Final = """
 SELECT max(coalesce(part.changed, part.disk_time)) FROM links JOIN files AS part ON part.id = links.node
 WHERE links.file = ? AND links.rel = 'has_part' AND links.label = 'overflow' AND NOT part.archived
 """
+
+
+def freshness_counts(connection: apsw.Connection, now: int, half_life: float) -> dict[str, int]:
+    """Returns how many files have each label of freshness, by their age alone; archived files are not counted."""
+    limits = [round(oldest(label, half_life) * _DAY) for label in list(Label)[1:]]
+    labels = ", ".join(
+        f"coalesce(sum(age >= {low} AND age < {high}), 0)"
+        for low, high in zip((-(2**62), *limits), (*limits, 2**62), strict=True)
+    )
+    query = f"SELECT {labels} FROM (SELECT ? - coalesce(changed, disk_time, 0) AS age FROM files {_COUNTED})"
+    return dict(zip(map(str, Label), next(connection.execute(query, (now,))), strict=True))
+
+
+_COUNTED: Final = "WHERE problem IS NULL AND NOT archived"

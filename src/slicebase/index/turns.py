@@ -6,7 +6,7 @@ truth is in the index, and is stored in the same transaction as the turns.
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 import apsw
 
@@ -53,6 +53,7 @@ class TurnIndex:
         self.file = Disposable(path, layout, keeps_open=True)
         self._connection: apsw.Connection
         self._tokenizers: tuple[apsw.FTS5Tokenizer, ...] = ()
+        self._all_figures: tuple[Any, list[SessionFigures]] | None = None  # of all sessions, in a state of the index
         self.ask(lambda: None)
 
     def close(self) -> None:
@@ -234,11 +235,19 @@ class TurnIndex:
             return list(similar_words(self._connection, Tokenizer(self._connection), terms, texts_with))
 
     def sessions(self, wanted: TurnFilters = EVERY_TURN) -> "list[SessionFigures]":
-        """Returns the sessions that have a turn that passes the filters, the newest first."""
+        """Returns the sessions that have a turn that passes the filters, the newest first.
+
+        Those of all sessions are kept until the index changes: a page asks for them again and again.
+        """
         from slicebase.index.session_figures import session_figures
 
         with reading(self._connection):
-            return session_figures(self._connection, wanted)
+            if wanted:
+                return session_figures(self._connection, wanted)
+            state = self._connection.execute("SELECT turns, size, mark FROM state").fetchone()
+            if self._all_figures is None or self._all_figures[0] != state:
+                self._all_figures = state, session_figures(self._connection, wanted)
+            return self._all_figures[1]
 
     def prompts(self, session: str, most: int) -> list[str]:
         """Returns the first turns of a session in which a person speaks."""

@@ -6,7 +6,7 @@ their row numbers are enough.
 
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from slicebase.context.words import states_rule
 from slicebase.core.ids import uuid_of
@@ -104,27 +104,46 @@ def purged_turns(truth: "Truth") -> Iterator[str]:
                     yield stored.record.id
 
 
+# Each record with its text. A record begins with the digest of its text, as it is written here.
+_DIGEST: Final = slice(len('{"content_hash":"'), len('{"content_hash":"sha256:') + 64)
+_WITH_TEXTS: Final = f"""
+SELECT record, bytes FROM turns LEFT JOIN texts ON texts.owner = 'session:' || turns.session
+  AND texts.hash = unhex(substr(turns.record, {_DIGEST.stop - 64 + 1}, 64))
+WHERE turns.rowid > ? ORDER BY turns.rowid
+"""
+
+
 def _turns_to_add(truth: "Truth", rowid: int, again: list[str]) -> Iterator[IndexedTurn]:
-    query = "SELECT record FROM turns WHERE rowid > ? ORDER BY rowid"
     linked: dict[str, list[str]] = {}  # by child: parents that its own record does not name
     with database_errors(truth.database.path):
         for (record,) in truth.database.connection.execute("SELECT record FROM links") if again or rowid == 0 else ():
             link = read_link(record)
             linked.setdefault(link.child, []).append(link.parent)
-        for (record,) in truth.database.connection.execute(query, (rowid,)):
-            yield from _indexed(truth, read_turn(record), linked)
-        for stored in truth.turns.find(again).values():
-            yield from _indexed(truth, stored.record, linked)
+        for stored, joined in truth.database.connection.execute(_WITH_TEXTS, (rowid,)):
+            record = read_turn(stored)
+            is_its_own = joined is not None and stored[_DIGEST] == record.content_hash.encode()
+            if (text := joined if is_its_own else _text_of(truth, record)) is not None:
+                yield _indexed(record, text, linked)
+        for each in truth.turns.find(again).values():
+            if (text := _text_of(truth, each.record)) is not None:
+                yield _indexed(each.record, text, linked)
 
 
-def _indexed(truth: "Truth", record: TurnRecord, linked: Mapping[str, list[str]]) -> Iterator[IndexedTurn]:
-    """Yields the turn of a record with its text, or nothing if the text was purged."""
+def _text_of(truth: "Truth", record: TurnRecord) -> bytes | None:
+    """Returns the stored text of a record, or None if it was purged."""
     stored = truth.texts.get(f"session:{record.session}", record.content_hash)
-    if stored is None or stored.data is None:
-        return
-    parts = read_parts(stored.data)
-    parents = tuple(sorted({parent for parent, _ in record.parents} | set(linked.get(record.id, ()))))
+    return stored.data if stored else None
+
+
+def _indexed(record: TurnRecord, text: bytes, linked: Mapping[str, list[str]]) -> IndexedTurn:
+    """Returns the turn of a record with its text."""
+    parts = read_parts(text)
+    parents = tuple([parent for parent, _ in record.parents])
+    if len(parents) > 1 or record.id in linked:
+        parents = tuple(sorted({*parents, *linked.get(record.id, ())}))
     kinds = kind_bits(kinds_of(record.role, parts))
     rules = record.role == "user" and states_rule(spoken_text(parts))
-    what = (record.role, kinds, calls_in(parts), answered_in(parts), rules)
-    yield IndexedTurn(record.id, record.session, from_text(record.time), parents, plain_text(parts), *what)
+    says_only = len(parts) == 1 and parts[0].type == "text"  # as most turns
+    called = ((), ()) if says_only else (calls_in(parts), answered_in(parts))
+    what = (record.role, kinds, *called, rules)
+    return IndexedTurn(record.id, record.session, from_text(record.time), parents, plain_text(parts), *what)

@@ -117,7 +117,7 @@ class LibraryChunks:
         return label if age == Label.FRESH or age in label else f"{label} · {age}"
 
     def _update_index(self, now: int) -> None:
-        files = self._library.list_files()
+        files = self._library.list_files() if self._library.index.has_files() else []  # many have turns only
         self._entries = {entry.id: entry for entry in files if not entry.purged}
         current = {entry.id: _signature(entry) for entry in self._entries.values()}
         before: dict[str, str] = json.loads(self._index.mark or "{}")

@@ -63,13 +63,13 @@ class Finder:
 
         asked = read(query)
         refuse_unsearchable(asked)
+        files = FileSearch(self, asked, filters, former_rows=former_rows, limit=limit)
         for attempt in tries(asked, either=either):
             if attempt.some == either:
-                found = found_files(self, asked, filters, attempt, former_rows=former_rows, limit=limit)
+                found = files.found(attempt)
                 if found.hits:
                     return found
-        hints = file_hints(self, asked, filters, former_rows=former_rows)
-        return Results((), 0, tuple(hints or ["there is no similar word here: `tt list` shows the files"]))
+        return Results((), 0, tuple(files.hints() or ["there is no similar word here: `tt list` shows the files"]))
 
     def explore(
         self,
@@ -142,20 +142,41 @@ class Finder:
 # For a search that looks for turns as well
 
 
-def found_files(
-    finder: Finder, query: "Query", filters: Filters, attempt: "Attempt", *, former_rows: bool, limit: int
-) -> "Results":
-    """Returns the files that match a query in one way, best first."""
-    from slicebase.index.asked import Search, file_filters
-    from slicebase.index.results import Results
+class FileSearch:
+    """One search in the files. It looks at the folder once, however many ways to match are tried: a look takes long."""
 
-    narrowed = file_filters(query, filters, finder.surroundings.now())
-    if narrowed is None or not finder.index.has_files():
-        return Results((), 0, ())
-    from slicebase.index.search import search
+    def __init__(self, finder: Finder, query: "Query", filters: Filters, *, former_rows: bool, limit: int) -> None:
+        from slicebase.index.asked import Search, file_filters
 
-    wanted = Search(query, narrowed, former_rows, attempt, limit)
-    return finder.index.ask(lambda connection: search(connection, wanted))
+        narrowed = file_filters(query, filters, finder.surroundings.now())
+        self._index = finder.index
+        self._has_looked = False
+        self._wanted: Search | None = None
+        if narrowed is not None and finder.index.has_files():
+            self._wanted = Search(query, narrowed, former_rows, limit=limit)
+
+    def found(self, attempt: "Attempt") -> "Results":
+        """Returns the files that match in one way, best first."""
+        from slicebase.index.results import Results
+
+        if self._wanted is None:
+            return Results((), 0, ())
+        from slicebase.index.search import search
+
+        wanted = self._wanted._replace(attempt=attempt)
+        ask_again, self._has_looked = self._has_looked, True
+        if ask_again:
+            return self._index.ask_again(lambda connection: search(connection, wanted))
+        return self._index.ask(lambda connection: search(connection, wanted))
+
+    def hints(self) -> list[str]:
+        """Returns what to try after a search that found no file."""
+        if self._wanted is None:
+            return []
+        from slicebase.index.search import hints
+
+        wanted = self._wanted
+        return self._index.ask_again(lambda connection: hints(connection, wanted))
 
 
 def ids_with_words(finder: Finder, text: str) -> list[str]:
@@ -171,15 +192,3 @@ def ids_with_words(finder: Finder, text: str) -> list[str]:
         if found := finder.index.ask(partial(ranked_ids, wanted=wanted)):
             return found
     return []
-
-
-def file_hints(finder: Finder, query: "Query", filters: Filters, *, former_rows: bool) -> list[str]:
-    """Returns what to try after a search that found no file."""
-    from slicebase.index.asked import Search, file_filters
-    from slicebase.index.search import hints
-
-    narrowed = file_filters(query, filters, finder.surroundings.now())
-    if narrowed is None or not finder.index.has_files():
-        return []
-    wanted = Search(query, narrowed, former_rows)
-    return finder.index.ask_again(lambda connection: hints(connection, wanted))

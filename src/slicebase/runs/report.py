@@ -142,7 +142,7 @@ def report_of(
             ReportedClaim(
                 claim_id=str(claim.get("claim_id")),
                 statement=str(claim.get("statement")),
-                evidence=_quotes(claim.get("evidence_refs"), find),
+                evidence=quotes_of(claim.get("evidence_refs"), find),
             )
             for claim in claims
             if claim.get("status") == "verified"
@@ -153,8 +153,8 @@ def report_of(
                 conflict_id=str(conflict.get("conflict_id")),
                 description=str(conflict.get("description")),
                 status=str(conflict.get("status")),
-                side_a=_quotes(conflict.get("side_a_refs"), find),
-                side_b=_quotes(conflict.get("side_b_refs"), find),
+                side_a=quotes_of(conflict.get("side_a_refs"), find),
+                side_b=quotes_of(conflict.get("side_b_refs"), find),
             )
             for conflict in state.conflicts.values()
         ),
@@ -175,7 +175,8 @@ def report_of(
     )
 
 
-def _quotes(refs: Json, find: FindEvidence) -> tuple[Quote, ...]:
+def quotes_of(refs: Json, find: FindEvidence) -> tuple[Quote, ...]:
+    """Returns what pointers cite, with the words as the ledger has them."""
     pointers = [pointer for pointer in refs if isinstance(pointer, dict)] if isinstance(refs, list) else []
     return tuple(_quote(pointer, find(str(pointer.get("evidence_id")))) for pointer in pointers)
 

@@ -45,3 +45,5 @@ database = pathlib.Path('.git/slicebase/slicebase.db')
 data = database.read_bytes()
 database.write_bytes(data.replace(b'We will keep codes in a table', b'We will keep codes in a fable'))\""
 run 'tt verify || echo "exit status $?"'
+
+say "To look at all of it in a browser: pip install 'slicebase[serve]', then run tt serve in the folder of a workspace."

@@ -23,6 +23,7 @@ from slicebase.secrets.glance import (
     in_ascii,
     known_words,
     may_hold_private,
+    may_hold_secrets,
 )
 from slicebase.secrets.issuers import ISSUED
 from slicebase.secrets.names import kind_of_name
@@ -96,6 +97,12 @@ class Redactor:
                 return text
             text = _replaced(text, spans, counts)
         return text
+
+    def passes(self, text: str) -> bool:
+        """Returns whether a glance shows that nothing in a text is replaced, nor in any of its lines."""
+        if self._more:
+            return False
+        return not (may_hold_private(text) if self._only_private else may_hold_secrets(text))
 
     def value(self, value: Any, counts: Counter[str]) -> Any:
         """Returns a value without secrets in its texts, keys included. The names of entries count as context."""

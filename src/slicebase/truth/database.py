@@ -49,8 +49,8 @@ class Database:
         self.connection.close()
 
     def is_in_place(self) -> bool:
-        """Returns whether the file that was opened is still at its path."""
-        return self._file is None or _file_id(self.path) == self._file
+        """Returns whether the file that was opened is still at its path; where there was none, still none."""
+        return _file_id(self.path) == self._file
 
     @property
     def state(self) -> tuple[int, int]:
@@ -148,6 +148,15 @@ class Database:
             finally:
                 self._roll_back()
 
+    @contextmanager
+    def without_waiting(self) -> Iterator[None]:
+        """Inside the block, a lock of another process is an error at once."""
+        self.connection.set_busy_timeout(0)
+        try:
+            yield
+        finally:
+            self.connection.set_busy_timeout(_BUSY_MILLISECONDS)
+
     def _roll_back(self) -> None:
         if self.connection.in_transaction:  # SQLite rolls back by itself when the disk is full
             self.connection.execute("ROLLBACK")
@@ -206,13 +215,18 @@ class Opener(NamedTuple):
         return Identity(self.new_id(), self.home, self.time(), before, log)
 
 
-def open_database(path: Path, *, create: bool = False, opener: Opener | None = None) -> Database:
+def open_database(
+    path: Path, *, create: bool = False, or_empty: bool = False, opener: Opener | None = None
+) -> Database:
     """Opens the database at `path`. Creates it only with `create`.
 
-    Where it is missing and its folder cannot be written, it is an empty one in memory that can only be read.
+    Where it is missing and its folder cannot be written, or with `or_empty`, it is an empty one in memory that can only
+    be read.
     """
     opener = opener or Opener()
     refuse_lost(path, opener)
+    if or_empty and not _is_there(path):
+        return _empty(path)
     if not create and not _is_there(path):
         raise SlicebaseError(
             "no-database", f"there is no database at {path} yet", hint="`tt import` creates it with a conversation"

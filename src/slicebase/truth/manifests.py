@@ -14,7 +14,7 @@ from slicebase.context.manifest import (
     pinned_hash,
     read_manifest,
 )
-from slicebase.core.hashing import raw_digest
+from slicebase.core.hashing import LARGEST_INTEGER, raw_digest
 from slicebase.core.ids import is_uuid
 from slicebase.core.refs import parse
 from slicebase.core.times import to_text
@@ -115,6 +115,13 @@ class Manifests:
         if row is None:
             raise SlicebaseError("no-manifest", "no context has been recorded yet", hint="`tt context` records one")
         return str(row[0])
+
+    def newest_first(self, limit: int, before: int | None = None) -> list[tuple[int, str, str]]:
+        """Returns the last manifests, or those before one of this number: number, id, and time of recording."""
+        query = "SELECT seq, manifest, recorded FROM manifests WHERE seq < ? ORDER BY seq DESC LIMIT ?"
+        last = LARGEST_INTEGER if before is None else before
+        rows: list[Any] = self._database.connection.execute(query, (last, limit)).fetchall()
+        return [(int(seq), str(name), str(time)) for seq, name, time in rows]
 
     def names(self) -> list[str]:
         """Returns the ids of all manifests, in the order in which they were recorded."""

@@ -143,8 +143,16 @@ def policy_named(text: str, find: Callable[[str], SlicePolicyV1]) -> SlicePolicy
 def policy_in(file: Path) -> SlicePolicyV1:
     """Returns the policy in a JSON file."""
     try:
-        return policy_from_bytes(read_bytes(file, follow=True, most=TEXT_FILE))
+        return policy_of(read_bytes(file, follow=True, most=TEXT_FILE), str(file))
     except SlicebaseError as error:
         raise error.at(Where(str(file))) from None
     except OSError as error:
         raise SlicebaseError("no-input", str(error.strerror), where=Where(str(file))) from None
+
+
+def policy_of(data: bytes, name: str) -> SlicePolicyV1:
+    """Returns the policy in the bytes of a JSON file, or of something else that has this name."""
+    try:
+        return policy_from_bytes(data)
+    except SlicebaseError as error:
+        raise error.at(Where(name)) from None

@@ -120,6 +120,23 @@ class RunLog:
         ):
             yield StoredEvent(read_link(record, event_hash), data, purged)
 
+    def link(self, run_id: str, seq: int) -> ChainLink:
+        """Returns what the chain covers of one event, by its number."""
+        query = "SELECT record, hash FROM events WHERE run = ? AND seq = ?"
+        row: Any = self._database.connection.execute(query, (run_id, seq)).fetchone()
+        if row is None:
+            message = f"run:{run_id} has no event {seq}"
+            raise SlicebaseError("broken-record", message, hint="`tt verify` says more")
+        return read_link(*row)
+
+    def types(self, run_id: str, size: int) -> list[tuple[int, str, int]]:
+        """Counts the events of a run by type, in parts of so many events: (number of the part from 0, type, count)."""
+        query = """
+            SELECT (seq - 1) / ?, json_extract(CAST(record AS TEXT), '$[3]'), count(*) FROM events WHERE run = ?
+            GROUP BY 1, 2 ORDER BY 1, 2"""
+        rows: list[Any] = self._database.connection.execute(query, (size, run_id)).fetchall()
+        return [(part, str(type_), count) for part, type_, count in rows]
+
     def event(self, run_id: str, seq: int) -> Event:
         """Returns one event of a run by its number."""
         stored = next(self.events(run_id, after=seq - 1), None)

@@ -21,7 +21,7 @@ from slicebase.graph.selection import KERNEL, KernelName, context_slice, kernel_
 from slicebase.truth.chains import Chain, ChainHead, head_of
 from slicebase.truth.database import Database
 from slicebase.truth.nodes import NODE_COLUMNS, SessionLengths, TurnNode, derived_nodes
-from slicebase.truth.stored_graph import NOT_OURS, StoredGraph, compact_row, damaged_row
+from slicebase.truth.stored_graph import NOT_OURS, StoredGraph, compact_row, damaged, damaged_row
 from slicebase.truth.turns import Turns
 
 SMALL = 512  # turns: up to this size, a session is read completely
@@ -37,12 +37,13 @@ _Wanted = tuple[str, int | None]  # a session, and the time up to which its turn
 class _Kept:
     """A cached graph, the size of the session when it was read (`stamp`), and the last seen state of the database."""
 
-    __slots__ = ("graph", "seen", "stamp")
+    __slots__ = ("graph", "seen", "stamp", "turns")
 
     def __init__(self, graph: CompactSession, stamp: tuple[int, ...], seen: tuple[int, int]) -> None:
         self.graph = graph
         self.stamp = stamp
         self.seen = seen
+        self.turns = len(graph)
 
 
 def chosen_kernel() -> KernelName:
@@ -72,8 +73,7 @@ class Sessions:
             yield self._around(turn_id, as_of)
 
     def _around(self, turn_id: str, as_of: int | None) -> CompactSession | StoredGraph:
-        if os.environ.get(KERNEL):  # a name that is wrong is an error, even where no array is needed
-            chosen_kernel()
+        kernel = chosen_kernel()  # first: a name that is wrong is an error everywhere
         session = self._home(turn_id)
         wanted = session, as_of
         kept = self._current(wanted)
@@ -86,7 +86,7 @@ class Sessions:
         def counted(turns: int) -> None:
             self._read[wanted] += turns
 
-        return StoredGraph(self._connection, session, as_of, counted)
+        return StoredGraph(self._connection, session, as_of, counted, is_compiled=kernel == "native")
 
     @contextmanager
     def around_many(
@@ -126,6 +126,17 @@ class Sessions:
             else:
                 graph = self._around(turn_id, as_of)
             return context_slice(graph, turn_id, policy)
+
+    def kept_slice_around(self, turn_id: str, policy: SlicePolicyV1) -> ContextSlice | None:
+        """Returns what `slice_around` returns, if the session is cached, was used lately and nothing was written since.
+
+        Otherwise it is None: this never reads a session.
+        """
+        for (_, as_of), kept in islice(reversed(self._kept.items()), _LAST_USED):
+            if as_of is None and kept.graph.has(turn_id):
+                is_current = self._database.state == kept.seen
+                return context_slice(kept.graph, turn_id, policy) if is_current else None
+        return None
 
     def _may_select_all(self, session: str, policy: SlicePolicyV1) -> bool:
         return policy.max_radius > _FAR and policy.max_nodes >= self._count(session)
@@ -188,10 +199,12 @@ class Sessions:
         """Reads a session and caches its graph. Drops the graphs that were not used for longest."""
         self._read.pop(wanted, None)
         seen, stamp = self._database.state, self._stamp(wanted[0])
-        graph = self._read_complete(wanted)
+        graph = self._read_complete(wanted, stamp[0])
         self._kept[wanted] = _Kept(graph, stamp, seen)
-        while len(self._kept) > 1 and sum(len(kept.graph) for kept in self._kept.values()) > self._limit:
-            self._kept.popitem(last=False)
+        turns = sum([kept.turns for kept in self._kept.values()])
+        while len(self._kept) > 1 and turns > self._limit:
+            _, dropped = self._kept.popitem(last=False)
+            turns -= dropped.turns
         return graph
 
     def _stamp(self, session: str) -> tuple[int, ...]:
@@ -207,10 +220,13 @@ class Sessions:
         row = self._connection.execute("SELECT turns FROM shapes WHERE session = ?", (session,)).fetchone()
         return int(row[0]) if row else 0
 
-    def _read_complete(self, wanted: _Wanted) -> CompactSession:
+    def _read_complete(self, wanted: _Wanted, turns: int) -> CompactSession:
+        """Reads a session of so many turns. Raises `database-damaged` where the derived table has others."""
         session, as_of = wanted
         query = f"SELECT {NODE_COLUMNS} FROM nodes WHERE session = (SELECT number FROM shapes WHERE session = ?)"
         nodes = list(map(TurnNode._make, self._connection.execute(query, (session,))))
+        if len(nodes) != turns:
+            raise damaged(f"session {session!r} has {turns} turns, but {len(nodes)} nodes")
         if as_of is not None:
             nodes = [node for node in nodes if is_up_to(node.time, as_of)]
         return _compact(session, nodes)

@@ -86,6 +86,13 @@ class Snapshots:
         for (record,) in self._database.connection.execute(query, (run_id,)):
             yield read_snapshot_record(record)
 
+    def newest_first(self, run_id: str, limit: int, before: int | None = None) -> list[tuple[str, SnapshotRecord]]:
+        """Returns the last snapshots of a run, or those before one of this number: ids and records."""
+        query = "SELECT snapshot, record FROM snapshots WHERE run = ? AND seq < ? ORDER BY seq DESC LIMIT ?"
+        last = LARGEST_INTEGER if before is None else before
+        rows: list[Any] = self._database.connection.execute(query, (run_id, last, limit)).fetchall()
+        return [(str(name), read_snapshot_record(record)) for name, record in rows]
+
     def get(self, run_id: str, sequence: int) -> StoredSnapshot:
         """Returns a snapshot by its number, from the last complete one and the additions after it."""
         query = "SELECT record FROM snapshots WHERE run = ? AND seq <= ? ORDER BY seq DESC"

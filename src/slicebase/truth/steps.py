@@ -108,7 +108,7 @@ class StoredSteps:
 
         A run that stops with them, since they exceed a budget, is no error here. One that has stopped stays as it is.
         """
-        found = self._interrupted(run_id)
+        found = self.interrupted(run_id)
         if not found or self._database.read_only:
             return found
         try:
@@ -119,7 +119,8 @@ class StoredSteps:
         except SlicebaseError:  # another process writes for long, or the disk is full: the next call closes them
             return found
 
-    def _interrupted(self, run_id: str) -> tuple[int, ...]:
+    def interrupted(self, run_id: str) -> tuple[int, ...]:
+        """Returns the steps of an open run that have not ended and that nobody holds any more."""
         if self._runs.is_closed(run_id):
             return ()
         return tuple(step for step in self._runs.log.open_steps(run_id) if is_free(self._path(run_id, step)))

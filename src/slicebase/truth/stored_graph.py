@@ -4,10 +4,12 @@ Each turn is read once. A graph is for one slice or a few: it does not see what 
 """
 
 import struct
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from heapq import merge
 from itertools import islice
+from operator import itemgetter
 from struct import Struct
 from typing import Any, Final
 
@@ -25,14 +27,18 @@ from slicebase.truth.nodes import FIELDS, NODE_COLUMNS, TurnNode
 
 _FAMILY: Final = "FROM families WHERE session = ?1 AND parent = ?2"
 _FIRST_PAGE, _LAST_PAGE = 8, 512  # rows; each page is twice as long as the one before
+_TIED = 32  # turns of one priority, from which on the database is asked for them in the order of their ids
 _ALL: Final = -2  # children: one more is -1, which is no limit for SQLite
 _ONE: Final = f"SELECT {NODE_COLUMNS} FROM nodes WHERE session = ? AND seq = ?"
-# Many turns in one question: it takes about 6 µs, and 1 µs for each turn beside another one, or 3 µs for any others.
+# Many turns in one question: it takes about 6 µs, and 1 µs for each turn beside another one, or 3 µs for any others. So
+# a few turns too many cost as much as a question, and only those are read that are probably needed.
 _AHEAD: Final = 16
 _BESIDE: Final = "BETWEEN ? AND ?"
 _THESE: Final = f"IN ({','.join('?' * _AHEAD)})"
 _SOME: Final = f"SELECT {NODE_COLUMNS} FROM nodes WHERE session = ? AND seq "
+_FEW: Final = 4
 _MOST_CHILDREN: Final = 128  # of turns that are read together
+_WITHOUT_PARENT: Final = itemgetter(slice(1, None))
 _PHASES: Final = frozenset(range(len(PHASES)))
 _BITS: Final = Struct("<I")
 _BINARY32: Final = Struct("<f")
@@ -47,9 +53,12 @@ class StoredGraph:
         session_id: str,
         as_of: int | None = None,
         on_read: Callable[[int], None] = lambda turns: None,
+        *,
+        is_compiled: bool = False,
     ) -> None:
         self._connection = connection
         self.session_id = session_id
+        self.is_compiled = is_compiled
         self._as_of = as_of
         # Up to a time, only turns count that have a date (ruling 52).
         dated = f"AND time <= {as_of} AND time NOT BETWEEN 0 AND {LAST_UNDATED}"
@@ -65,22 +74,36 @@ class StoredGraph:
         self._heads: dict[int, str] = {}  # by kind
         self._families: dict[int, list[Near]] = {}  # complete ones
         self._part: dict[tuple[int, int], list[Near]] = {}  # by how many were asked for
-        self._asked: set[int] = set()  # the turns whose families were asked for together
+        self._asked: set[int] = set()  # the turns whose families were asked for, together with others or alone
+        self._expanded: set[int] = set()
 
     # What `slicebase.graph.on_demand` reads
 
-    def expect(self, number: int, others: Callable[[], list[int]]) -> None:
-        """Reads a turn and its children, if it is not read yet, together with others: those beside it, or these."""
-        if number in self._asked:
-            return
-        if number - 1 in self._asked:  # a conversation is mostly stored in its order
+    def around(self, number: int, most: int) -> tuple[list[int], list[Near]]:
+        if number not in self._asked:
+            self._expect(number)
+        self._expanded.add(number)
+        parents, children = self._parents.get(number), self._families.get(number)
+        return (
+            self.parents_of(number) if parents is None else parents,
+            self.children_of(number, most) if children is None else children,
+        )
+
+    def _expect(self, number: int) -> None:
+        """Reads a turn and its children, together with those that were stored beside it.
+
+        A conversation is mostly stored in its order: where three turns beside it were expanded, the following ones
+        probably are, too. Others are read when they are asked for.
+        """
+        done = self._expanded
+        if number - 1 in done and number - 2 in done and number - 3 in done:
             self._load_beside(number, number + _AHEAD)
-        elif number + 1 in self._asked:
+        elif number + 1 in done and number + 2 in done and number + 3 in done:
             self._load_beside(number - _AHEAD, number)
         elif not self._asked:
-            self._load_beside(number - _AHEAD // 2, number + _AHEAD // 2)
+            self._load_beside(number - 3, number + 3)
         else:
-            self._load([number, *others()])
+            self._asked.add(number)
 
     def near(self, number: int) -> Near:
         node = self._read(number)
@@ -97,11 +120,14 @@ class StoredGraph:
     def edges_to(self, number: int) -> list[tuple[int, int]]:
         above = self._above.get(number)
         if above is None:
+            node = self._nodes.get(number) or self._read(number)
             try:
-                above = list(self._read(number).above)
-                _ = [TYPES_BY_BITS[bits] for _, bits in above]
+                above = list(node.above)
             except NOT_OURS as error:
                 raise damaged_row(error) from None
+            for parent, bits in above:
+                if bits >= len(TYPES_BY_BITS):
+                    raise damaged_row(f"the edge to the turn number {parent} has no type")
             if self._as_of is not None:
                 above = [each for each in above if is_up_to(self._read(each[0]).time, self._as_of)]
             self._above[number] = above
@@ -112,7 +138,12 @@ class StoredGraph:
         if family is None:
             family = self._part.get((number, most))
         if family is None:
-            family = self._part[number, most] = _nears(self._rows(self._children, number, most + 1))
+            rows: list[Any] = self._connection.execute(self._children, (self._session, number, most + 1)).fetchall()
+            family = _nears(rows) if rows else []
+            if most < 0 or len(family) <= most:
+                self._families[number] = family
+            else:
+                self._part[number, most] = family
         return family
 
     def best_children(self, number: int, limit: int) -> list[Near]:
@@ -124,7 +155,11 @@ class StoredGraph:
         return sorted(few, key=lambda near: (-near.salience, near.turn))[:limit]
 
     def ranked_children(self, number: int, priority: Priority) -> Iterator[RankedTurn]:
-        return merge(*(self._ranked(number, phase, priority) for phase in range(len(PHASES))))
+        ranked = merge(*(self._ranked(number, phase, priority) for phase in range(len(PHASES))))
+        yield from islice(ranked, _FEW)  # of many wide families, only the first ones are needed
+        while some := list(islice(ranked, _AHEAD)):
+            self._load([seq for _, _, seq in some])
+            yield from some
 
     def turn_json(self, number: int, turn_id: str) -> str:
         node = self._read(number)
@@ -138,12 +173,26 @@ class StoredGraph:
         seconds = whole_seconds(node.time)
         return turn_json(turn_id, head, node.salience, depth, order, homogeneity, temporal, complexity, seconds)
 
+    def fields_of(self, number: int) -> tuple[int, float, bytes, int, str, list[tuple[int, int]]]:
+        node = self._nodes.get(number) or self._read(number)
+        _, _, time, kind, salience, fields, annotator, _ = node
+        if salience is None or fields is None:
+            raise _no_annotation(node)
+        if len(fields) != FIELDS.size or not 0 <= kind < len(TURN_KINDS):
+            raise damaged_row("unknown fields")
+        above = self._above.get(number)
+        edges = self.edges_to(number) if above is None else above
+        return kind, salience, fields, whole_seconds(time), str(annotator), edges
+
     def _head(self, kind: int) -> str:
         head = self._heads[kind] = head_json(self.session_id, *TURN_KINDS[kind])
         return head
 
     def annotator_of(self, number: int) -> str:
         return str(self._read(number).annotator)
+
+    def damage(self, problem: str) -> SlicebaseError:
+        return damaged_row(problem)
 
     # The protocol of `slicebase.graph.select`
 
@@ -187,7 +236,7 @@ class StoredGraph:
             row = self._connection.execute(_ONE, (self._session, number)).fetchone()
             if row is None:
                 raise damaged(f"the turn number {number} of session {self.session_id!r} has no node")
-            node = self._nodes[number] = TurnNode._make(row)
+            node = self._nodes[number] = _turn_node(row)
             self._on_read(1)
         return node
 
@@ -206,7 +255,7 @@ class StoredGraph:
 
     def _load_nodes(self, which: str, *numbers: int) -> None:
         rows: list[Any] = self._connection.execute(_SOME + which, (self._session, *numbers)).fetchall()
-        self._nodes.update([(row[0], TurnNode._make(row)) for row in rows])
+        self._nodes.update([(row[0], _turn_node(row)) for row in rows])
         self._on_read(len(rows))
 
     def _load_families(self, which: str, parents: Iterable[int], *numbers: int) -> None:
@@ -214,8 +263,8 @@ class StoredGraph:
         query = f"{self._children_of_some} {which} {self._up_to} LIMIT {_MOST_CHILDREN}"
         rows: list[Any] = self._connection.execute(query, (self._session, *numbers)).fetchall()
         found: dict[int, list[Near]] = {}
-        for row, near in zip(rows, _nears([row[1:] for row in rows]), strict=True):
-            found.setdefault(row[0], []).append(near)
+        for (parent, *_), near in zip(rows, _nears(map(_WITHOUT_PARENT, rows)), strict=True):
+            found.setdefault(parent, []).append(near)
         self._asked.update(parents)
         if len(rows) < _MOST_CHILDREN:
             self._families.update([(parent, found.get(parent, [])) for parent in parents])
@@ -234,38 +283,40 @@ class StoredGraph:
             ORDER BY negated, turn LIMIT ?6"""
         after: tuple[float, bytes] = (-2.0, b"")
         size = _FIRST_PAGE
+        held: list[RankedTurn] = []  # of one priority: others may follow that have the same
+        first = 0.0  # the negated salience of the first of them
         while True:
             rows = self._rows(query, parent, phase, *after, size)
-            ranked = sorted((-priority(phase, -negated), turn, seq) for negated, turn, seq in rows)
+            priorities = [-priority(phase, -negated) for negated, _, _ in rows]
+            found = [(each, turn, seq) for each, (_, turn, seq) in zip(priorities, rows, strict=True)]
+            ranked = sorted(held + found)
             if len(rows) < size:
-                yield from self._loaded(ranked)
+                yield from ranked
                 return
-            # Others may follow that have the priority of the last one.
+            after, size = rows[-1][:2], min(size * 2, _LAST_PAGE)
             end = ranked[-1][0]
-            yield from self._loaded([each for each in ranked if each[0] != end])
-            first = next(negated for negated, _, _ in rows if -priority(phase, -negated) == end)
-            last = -_least(-first, partial(priority, phase))
-            yield from ((end, turn, seq) for turn, seq in self._equal(parent, phase, first, last))
-            after, size = (last, b"\xff" * 17), min(size * 2, _LAST_PAGE)
+            if not held or held[0][0] != end:
+                first = rows[bisect_left(priorities, end)][0]
+            held = ranked[bisect_left(ranked, (end,)) :]
+            if len(held) < len(ranked) or len(held) < _TIED:
+                yield from ranked[: -len(held)]
+                continue
+            held, last = [], -_least(-first, partial(priority, phase))
+            for some in self._equal(parent, phase, first, last):
+                yield from [(end, turn, seq) for turn, seq in some]
+            after = (last, b"\xff" * 17)
 
-    def _loaded(self, ranked: list[RankedTurn]) -> Iterator[RankedTurn]:
-        """Yields these turns; each is read before, together with those that follow it."""
-        for first in range(0, len(ranked), _AHEAD):
-            some = ranked[first : first + _AHEAD]
-            self._load([seq for _, _, seq in some])
-            yield from some
-
-    def _equal(self, parent: int, phase: int, first: float, last: float) -> Iterator[tuple[bytes, int]]:
-        """Yields the children of a phase between two saliences, by id."""
+    def _equal(self, parent: int, phase: int, first: float, last: float) -> Iterator[list[tuple[bytes, int]]]:
+        """Yields the children of a phase between two saliences, by id, page by page."""
         others = f"SELECT 1 {_FAMILY} AND phase = ?3 AND negated > ?4 AND negated <= ?5 LIMIT 1"
         # With one salience, the table is in this order. With several, SQLite sorts what it returns.
         several = self._rows(others, parent, phase, first, last)
         between = "negated BETWEEN ?4 AND ?5" if several else "negated = ?4 AND ?4 >= ?5 - 1"
         query = f"""SELECT turn, seq {_FAMILY} AND phase = ?3 AND {between} AND turn > ?6 {self._up_to}
             ORDER BY turn LIMIT ?7"""
-        turn, size = b"", _FIRST_PAGE
+        turn, size = b"", _LAST_PAGE if several else _FIRST_PAGE
         while rows := self._rows(query, parent, phase, first, last, turn, size):
-            yield from rows
+            yield rows
             if len(rows) < size:
                 return
             turn, size = rows[-1][0], min(size * 2, _LAST_PAGE)
@@ -287,8 +338,13 @@ def _least(salience: float, priority: Callable[[float], float]) -> float:
     return float(_BINARY32.unpack(_BITS.pack(high))[0])
 
 
-def _nears(rows: list[Any]) -> list[Near]:
-    found = list(map(Near._make, rows))
+# As `_make` of these classes, but for a call of a Python function for each row.
+_turn_node: Final[Callable[[Any], TurnNode]] = partial(tuple.__new__, TurnNode)
+_near: Final[Callable[[Any], Near]] = partial(tuple.__new__, Near)
+
+
+def _nears(rows: Iterable[Any]) -> list[Near]:
+    found = list(map(_near, rows))
     if not _PHASES.issuperset([near.phase for near in found]):
         raise damaged_row("an unknown phase")
     return found

@@ -25,13 +25,16 @@ if TYPE_CHECKING:  # imported only where needed, for a fast start: most commands
     from slicebase.truth.runs import StoredRuns
     from slicebase.truth.sessions import Sessions
     from slicebase.truth.steps import StoredSteps
+    from slicebase.truth.trees import StoredTrees
 
 
 class Truth:
     """The data that must never be lost. Its parts share one connection, and each write is one transaction."""
 
-    def __init__(self, path: Path, *, create: bool = False, opener: Opener | None = None) -> None:
-        self.database = open_database(path, create=create, opener=opener)
+    def __init__(
+        self, path: Path, *, create: bool = False, or_empty: bool = False, opener: Opener | None = None
+    ) -> None:
+        self.database = open_database(path, create=create, or_empty=or_empty, opener=opener)
         self.texts = Texts(self.database)
         self.turns = Turns(self.database, self.texts)
 
@@ -45,6 +48,12 @@ class Truth:
         from slicebase.truth.sessions import Sessions
 
         return Sessions(self.database, self.turns)
+
+    @cached_property
+    def trees(self) -> "StoredTrees":
+        from slicebase.truth.trees import StoredTrees
+
+        return StoredTrees(self.database)
 
     @cached_property
     def policies(self) -> "StoredPolicies":
@@ -120,9 +129,17 @@ class Truth:
 
 
 def open_truth(
-    workspace: Workspace, surroundings: Surroundings | None = None, *, create: bool = False, adopt: bool = False
+    workspace: Workspace,
+    surroundings: Surroundings | None = None,
+    *,
+    create: bool = False,
+    or_empty: bool = False,
+    adopt: bool = False,
 ) -> Truth:
-    """Opens the truth of a workspace, if it is its own: the workspace knows the id of its database (ruling 45)."""
+    """Opens the truth of a workspace, if it is its own: the workspace knows the id of its database (ruling 45).
+
+    Where it has none yet, `create` creates one, and `or_empty` returns one in memory that is empty.
+    """
     around = surroundings or Surroundings(workspace)
     known = known_ids(workspace.id_files)
     if not known and not _has_content(workspace.database) and workspace.turns.is_file():
@@ -131,7 +148,7 @@ def open_truth(
     refuse_lost(workspace.database, opener)
     if create:
         own_database(workspace.database)
-    truth = Truth(workspace.database, create=create, opener=opener)
+    truth = Truth(workspace.database, create=create, or_empty=or_empty, opener=opener)
     if not truth.database.read_only:
         keep_id(workspace.id_files, truth.identity.database)
     return truth

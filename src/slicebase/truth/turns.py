@@ -129,6 +129,17 @@ class Turns:
         for record, count in self._connection.execute(query):
             yield self._with_facts(read_session_record(record)), count
 
+    def counts_of_all(self) -> dict[str, int]:
+        """Returns the number of turns of every session, also of those without turns, by their names."""
+        query = """
+            SELECT DISTINCT sessions.session, coalesce(shapes.turns, 0) FROM sessions
+            LEFT JOIN shapes ON shapes.session = sessions.session ORDER BY sessions.session"""
+        return dict(self._connection.execute(query))
+
+    def counts(self) -> dict[str, int]:
+        """Returns the number of turns of every session."""
+        return dict(self._connection.execute("SELECT session, turns FROM shapes"))
+
     def names(self, beginning: str) -> list[str]:
         """Returns the names of the sessions that begin with a text."""
         query = "SELECT DISTINCT session FROM sessions WHERE session >= ? AND session < ? ORDER BY session"
@@ -166,6 +177,12 @@ class Turns:
         """Yields the turns of a session."""
         query = "SELECT seq, record FROM turns WHERE session = ? ORDER BY seq"
         for seq, record in self._connection.execute(query, (session,)):
+            yield StoredTurn(seq, read_turn(record))
+
+    def between(self, session: str, first: int, last: int) -> Iterator[StoredTurn]:
+        """Yields the turns of a session with these numbers and those between them."""
+        query = "SELECT seq, record FROM turns WHERE session = ? AND seq BETWEEN ? AND ? ORDER BY seq"
+        for seq, record in self._connection.execute(query, (session, first, last)):
             yield StoredTurn(seq, read_turn(record))
 
     def last_of(self, session: str) -> str | None:

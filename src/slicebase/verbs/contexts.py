@@ -128,9 +128,10 @@ def build_context(
     if turns:
         passing = ask_turns(index, truth, lambda: index.passing([each.turn for each in merged], turns))
         merged = [each for each in merged if each.turn in passing]
-    read_turn = _Turns(truth, query, request.last, merged).candidate
+    read_turns = _Turns(truth, query, request.last, merged)
     candidates: list[Candidate | Unread] = [
-        Unread(f"turn:{each.turn}", each.score, partial(read_turn, each)) for each in merged
+        Unread(f"turn:{each.turn}", each.score, partial(read_turns.content, each), partial(read_turns.candidate, each))
+        for each in merged
     ]
     undated = 0
     if chunks is not None and wanted.files is not None:
@@ -232,16 +233,26 @@ class _Turns:
         self._order = {each.turn: place for place, each in enumerate(found)}
         self._found = found
         self._records: dict[str, TurnRecord] = {}
+        self._texts: dict[str, str] = {}
 
-    def candidate(self, found: Ranked) -> Candidate | None:
-        """Returns a turn as a candidate; None if its text was purged, or has a word that the query excludes."""
+    def content(self, found: Ranked) -> str | None:
+        """Returns what copies of a turn have in common; None if it was purged, or has a word that the query excludes.
+
+        The session is not read for it: a session that was copied has a copy of each of its turns.
+        """
         record = self._record(found.turn)
         text = self._truth.readable_text_of(record)
         if text is None or any(term.is_in(text) for term in self._excluded):
             return None
+        self._texts[found.turn] = text
+        return _content(record, text)
+
+    def candidate(self, found: Ranked) -> Candidate:
+        """Returns a turn whose content was asked for as a candidate."""
+        record = self._record(found.turn)
         if record.session not in self._sessions:
             self._sessions[record.session] = self._session(record.session)
-        return turn_candidate(record, self._sessions[record.session], text, found)
+        return turn_candidate(record, self._sessions[record.session], self._texts[found.turn], found)
 
     def _record(self, turn: str) -> TurnRecord:
         if turn not in self._records:

@@ -1,6 +1,6 @@
 """What a search found: turns with the part of their text that has the words, and the sessions that they are in."""
 
-from typing import TYPE_CHECKING, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from slicebase.graph.session import OfSession
 
@@ -32,6 +32,19 @@ class TurnView(NamedTuple):
     def __repr__(self) -> str:
         return f"TurnView(ref={self.ref!r}, role={self.role!r}, time={self.time!r})"
 
+    def as_json(self) -> dict[str, Any]:
+        """Returns the turn as `tt search --json` prints it; the marks count in code points of the snippet."""
+        return {
+            "ref": self.ref,
+            "session": f"session:{self.session}",
+            "time": self.time,
+            "role": self.role,
+            "match": self.match.name.lower() if self.match is not None else None,
+            "snippet": self.snippet.text if self.snippet else None,
+            "marks": self.snippet.marks if self.snippet else (),
+            "text": self.text,
+        }
+
 
 class _FoundSession(NamedTuple):
     session: "Session"
@@ -49,6 +62,19 @@ class FoundSession(OfSession, _FoundSession):
 
     def __repr__(self) -> str:
         return f"FoundSession(id={self.id!r}, turns={len(self.turns)}, more={self.more})"
+
+    def as_json(self) -> dict[str, Any]:
+        """Returns the session with its best turns, as `tt search --json` prints it."""
+        return {
+            "ref": self.ref,
+            "title": self.title,
+            "project": self.project,
+            "branch": self.branch,
+            "date": self.date,
+            "resume": self.resume,
+            "turns": [turn.as_json() for turn in self.turns],
+            "more": self.more,
+        }
 
 
 class FoundTurns(NamedTuple):
@@ -99,3 +125,18 @@ class SearchResults:
 
     def __repr__(self) -> str:
         return f"SearchResults(files={len(self.files)}, turns={len(self.turns)}, partial={self.partial})"
+
+
+def search_json(found: SearchResults, now: int, half_life: float) -> dict[str, Any]:
+    """Returns what was found as `tt search --json` prints it; files are as fresh as they are `now`."""
+    return {
+        "total": found.files.total,
+        "total_turns": found.total_turns,
+        "exact": found.is_exact,
+        "files": [hit.as_json(now, half_life) for hit in found.files.hits],
+        "sessions": [each.as_json() for each in found.sessions],
+        "turns": [turn.as_json() for turn in found.turns],
+        "partial": found.partial,
+        "by_parts": found.by_parts,
+        "hints": list(found.hints),
+    }

@@ -34,7 +34,11 @@ if TYPE_CHECKING:
     from slicebase.graph.bundle import Bundle
     from slicebase.graph.proof import SliceProof
     from slicebase.verbs.atlas import Atlas, AtlasCheck
+    from slicebase.verbs.chat import ChatWindow
+    from slicebase.verbs.drawn import DrawnSlice
+    from slicebase.verbs.session_view import SessionView, WholeTurn
     from slicebase.verbs.sessions import SessionEntry
+    from slicebase.verbs.tree import TreeWindow
 
 
 def ranked_turns(
@@ -65,13 +69,16 @@ class Graph:
     def _truth(self) -> Truth:
         return self._parts.truth
 
-    def sessions(self, query: str = "", limit: int | None = None) -> "list[SessionEntry]":
-        """Returns the sessions that have a turn that a query finds, the newest first; without a query, all."""
+    def sessions(self, query: str = "", limit: int | None = None, *, after: str | None = None) -> "list[SessionEntry]":
+        """Returns the sessions that have a turn that a query finds, the newest first; without a query, all.
+
+        `after` is the id of the session before the first one that is wanted.
+        """
         if limit is not None:
             refuse_out_of_range("limit", limit, 1)
         from slicebase.verbs.sessions import list_sessions  # imported here for a fast start: a context lists none
 
-        return list_sessions(self._parts, query, limit)
+        return list_sessions(self._parts, query, limit, after)
 
     def turns(self, session: str, query: str = "") -> list[TurnView]:
         """Returns the turns of a session, in their order; with a query, those that it finds."""
@@ -85,6 +92,51 @@ class Graph:
     def turn(self, turn: str) -> TurnView:
         """Returns one turn."""
         return self._view(self._truth.turns.get(turn).record)
+
+    def session(self, session: str) -> "SessionView":
+        """Returns one session for a reader: its figures, its compactions, its subagents, and what it continues."""
+        from slicebase.verbs.session_view import session_view  # imported here for a fast start
+
+        return session_view(self._parts, session)
+
+    def tree(self, session: str, first: int = 0, limit: int = 200, *, turn: str | None = None) -> "TreeWindow":
+        """Returns rows of a session's tree, from a number on or around a turn, with the lanes of its branches."""
+        from slicebase.verbs.tree import tree_window  # imported here for a fast start
+
+        return tree_window(self._truth, session, first, limit, turn)
+
+    def reading(self, turn: str, before: int = 20, after: int = 20, *, alone: bool = True) -> "ChatWindow":
+        """Returns the turns of a branch around a turn, as a chat. Without `alone`, the turn itself is left out."""
+        from slicebase.verbs.chat import reading  # imported here for a fast start
+
+        return reading(self._truth, turn, before, after, alone=alone)
+
+    def whole(self, turn: str) -> "WholeTurn":
+        """Returns a turn with all of its text and its parts."""
+        from slicebase.verbs.session_view import whole_turn  # imported here for a fast start
+
+        return whole_turn(self._truth, turn)
+
+    def draw(
+        self,
+        turn: str,
+        policy: SlicePolicyV1 | StrPath | None = None,
+        assignments: Iterable[str] = (),
+        *,
+        name: str | None = None,
+        first: int = 0,
+        limit: int = 0,
+    ) -> "DrawnSlice":
+        """Returns the context slice around a turn as it is drawn on the tree, with the reasons of some of its rows.
+
+        The policy is changed by assignments such as max_nodes=64. `name` is what the command that selects the same
+        calls it.
+        """
+        from slicebase.verbs.drawn import command_of, drawn  # imported here for a fast start
+
+        base, given = self._chosen(policy), tuple(assignments)
+        called = name or (base.params_hash if policy is not None else "default")
+        return drawn(self._truth, turn, policy_with(base, given), first, limit, command_of(turn, called, given))
 
     def search(self, words: str, limit: int = 10) -> list[TurnView]:
         """Returns the turns that contain the words, best first; if none contains all, those that contain some.

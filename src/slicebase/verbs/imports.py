@@ -1,7 +1,7 @@
 """Imports conversations into the truth and its index, and exports a session as a slice file."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -28,9 +28,13 @@ def import_conversations(
     redact: bool = True,
     dry_run: bool = False,
     progress: ImportProgress = lambda name, count: None,
+    stdin: Iterable[bytes] | None = None,
 ) -> Account:
-    """Imports files, folders and zips, and returns an account of every record; `dry_run` stores nothing."""
-    found = list(inputs(paths))
+    """Imports files, folders and zips, and returns an account of every record; `dry_run` stores nothing.
+
+    With `stdin`, the path `-` stands for these bytes.
+    """
+    found = list(inputs(paths, stdin))
     database, redaction = parts.truth.database, parts.surroundings.redaction
     account, options = Account(), Options(session, redact, redaction.redactor)
     seen = None if dry_run else SeenInputs(parts.workspace.cache, parts.truth, options, format_name)
@@ -71,13 +75,20 @@ def export(parts: Parts, session: str, to: Path) -> Path:
     """Writes a session as a conversation slice file, whose import gives the same ids and branches."""
     from slicebase.files.check.version import read_back  # imported here for a fast start: imports read no slice files
     from slicebase.history.show import export_session
-    from slicebase.library.exported import remember_export
 
     file = export_session(parts.truth, session, parts.surroundings.new_id())
+    return write_export(parts, to, lambda: read_back(file), session)
+
+
+def write_export(parts: Parts, to: Path, make: Callable[[], bytes], session: str | None) -> Path:
+    """Writes what is exported to a new file. Where it is a session, the file is remembered for purges."""
+    from slicebase.library.exported import remember_export
+
     if os.path.lexists(to):
         raise SlicebaseError("file-exists", f"{to} exists already", hint="choose another name", where=Where(str(to)))
-    folder = real_path(to.parent)
-    remember_export(parts.workspace, session, folder / to.name)
+    folder, data = real_path(to.parent), make()
+    if session is not None:
+        remember_export(parts.workspace, session, folder / to.name)
     # No lock is held in that folder.
-    write_bytes(folder / to.name, [read_back(file)], within=folder, temporary=own_temporary())
+    write_bytes(folder / to.name, [data], within=folder, temporary=own_temporary())
     return to

@@ -137,7 +137,8 @@ def shown_in_context(parts: "Parts") -> Callable[[str], str]:
     def files() -> frozenset[str]:
         from slicebase.index.entries import like_turns  # imported here to keep start-up fast
 
-        return parts.finder.index.ask_again(like_turns)
+        index = parts.finder.index
+        return index.ask_again(like_turns) if index.has_files() else frozenset()
 
     return lambda reference: parts.truth.shown(reference, files())
 

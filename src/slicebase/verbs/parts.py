@@ -42,6 +42,7 @@ class Parts:
         self.workspace = workspace
         self.surroundings = surroundings or Surroundings(workspace)
         self.index_progress: ReadProgress = lambda done, total: None
+        self.creates_database = True  # else a workspace without one looks as if it had an empty one
         self.before_first_write: Callable[[], None] = lambda: None  # may raise: then nothing is stored
         self._has_written = False
         _refuse_unsafe_process()
@@ -67,7 +68,8 @@ class Parts:
         """The database with turns, runs, manifests and texts."""
         from slicebase.truth.truth import open_truth
 
-        truth = open_truth(self.workspace, self.surroundings, create=True)
+        creates = self.creates_database
+        truth = open_truth(self.workspace, self.surroundings, create=creates, or_empty=not creates)
         truth.database.before_commit = self._before_write
         return truth
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from slicebase.core.times import to_text
 from slicebase.errors import SlicebaseError, Where
 from slicebase.graph.policy import DEFAULT, POLICY_ID, PRESETS, SlicePolicyV1, policy_with
-from slicebase.truth.policies import PolicyName, StoredPolicies, policy_in
+from slicebase.truth.policies import PolicyName, StoredPolicies, policy_in, policy_of
 from slicebase.verbs.parts import Parts
 from slicebase.workspace.doors import door
 from slicebase.workspace.surroundings import one_thread_at_a_time
@@ -104,13 +104,19 @@ class Policies:
             base, source = self._stored.named(os.fspath(policy)), Path(policy).name
         return self._saved(name, policy_with(base, changes), " ".join((source, *changes)))
 
-    @door(names="name", left="path")
-    def import_(self, path: StrPath, name: str | None = None) -> PolicyEntry:
-        """Stores the policy in a JSON file, under a name if one is given."""
-        file = given_path(path)
-        policy = policy_in(file)
+    @door(names="name", left="path data")
+    def import_(self, path: StrPath, name: str | None = None, *, data: bytes | None = None) -> PolicyEntry:
+        """Stores the policy in a JSON file, under a name if one is given.
+
+        `data` are the bytes of something that is no file, such as stdin: then the path only says what it was.
+        """
+        if data is None:
+            file = given_path(path)
+            policy, source = policy_in(file), f"file {file.name}"
+        else:
+            policy, source = policy_of(data, os.fspath(path)), os.fspath(path)
         if name is not None:
-            return self._saved(name, policy, f"file {file.name}")
+            return self._saved(name, policy, source)
         self._refuse_read_only()
         self._stored.keep(policy)
         return self.show(policy.params_hash)

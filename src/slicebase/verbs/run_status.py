@@ -9,6 +9,7 @@ from slicebase.runs.gate import Thresholds
 from slicebase.runs.report import RunReport, report_of
 from slicebase.runs.state import RunState
 from slicebase.runs.status import RunStatus, incidents_of, measure, status_of
+from slicebase.runs.summary import RunSummary, summary_of
 from slicebase.runs.values import is_blank
 from slicebase.truth.run_writer import Logged
 from slicebase.truth.runs import StoredRuns
@@ -21,6 +22,15 @@ def run_status(
     """Returns the status of a run, of one moment."""
     with parts.truth.database.reading():
         return _status(stored, run_id, thresholds, interrupted, stored.state(run_id))
+
+
+def run_summary(
+    parts: Parts, stored: StoredRuns, run_id: str, thresholds: Thresholds, interrupted: tuple[int, ...]
+) -> RunSummary:
+    """Returns a run at a glance, of one moment: its last snapshot and the events since, not its complete log."""
+    with parts.truth.database.reading():
+        tally, terms = stored.log.tally(run_id), stored.log.started(run_id)
+        return summary_of(tally, terms, stored.state(run_id), thresholds, interrupted)
 
 
 def _status(

@@ -50,6 +50,7 @@ from slicebase.workspace.workspace import StrPath
 if TYPE_CHECKING:  # keeps start-up fast: the commands need neither
     from slicebase.history.imports import ImportProgress
     from slicebase.runs.report import RunReport
+    from slicebase.runs.summary import RunSummary
     from slicebase.verbs.recorder import Recorder
     from slicebase.verbs.run_files import FileRun
     from slicebase.verbs.step import Step
@@ -304,15 +305,24 @@ class Runs:
         """Returns a snapshot by its id, or by its run and number (by default, the last that passed)."""
         return self._stored.snapshot(run_id.removeprefix("run:"), sequence)
 
-    def status(self, run_id: str, thresholds: Thresholds | None = None) -> RunStatus:
+    def status(self, run_id: str, thresholds: Thresholds | None = None, *, settle: bool = True) -> RunStatus:
         """Returns the state of a run, and the figures that would justify other thresholds.
 
-        Steps that nobody holds any more are closed as failures first, where the workspace can be written.
+        Steps that nobody holds any more are closed as failures first, where the workspace can be written. Without
+        `settle`, nothing is written.
         """
-        interrupted = self._parts.truth.steps.settle(run_id, self._now)
+        steps = self._parts.truth.steps
+        interrupted = steps.settle(run_id, self._now) if settle else steps.interrupted(run_id)
         from slicebase.verbs.run_status import run_status  # start-up counts: verbs that log need no figures
 
         return run_status(self._parts, self._stored, run_id, thresholds or self._usual, interrupted)
+
+    def summary(self, run_id: str) -> "RunSummary":
+        """Returns a run at a glance: the part of its status that does not need its complete log. Nothing is written."""
+        from slicebase.verbs.run_status import run_summary
+
+        interrupted = self._parts.truth.steps.interrupted(run_id)
+        return run_summary(self._parts, self._stored, run_id, self._usual, interrupted)
 
     def report(self, run_id: str) -> "RunReport":
         """Returns the final report of a run, as a record and as Markdown."""

@@ -24,7 +24,7 @@ from slicebase.verbs.verify_chains import VerifyFinding
 from slicebase.workspace.atomic import read_bytes
 from slicebase.workspace.workspace import LIBRARY
 
-_KIND = "seal"  # the file's `meta.slicebase`
+KIND = "seal"  # the file's `meta.slicebase`
 _FIRST = b'["log",'
 _MARK = re.compile(rb"""^[ \t]*+["']?slicebase["']?[ \t]*+:[ \t]*+["']?seal["']?[ \t\r]*+$|^\["log",""", re.MULTILINE)
 
@@ -75,7 +75,7 @@ def seal(truth: Truth, folder: SliceFolder, file_id: str, time: str) -> Seal:
         body_type="text",
         body=body,
         contract=Contract(purpose="What was stored when it was sealed. `tt verify` compares.", write="error"),
-        meta={"slicebase": _KIND},
+        meta={"slicebase": KIND},
         updated_at=time,
         name=f"{LIBRARY}/{file_name(file_id)}",
     )
@@ -114,7 +114,7 @@ def read_seals(folder: SliceFolder) -> FoundSeals:
             data = read_bytes(folder.path / name)
         except (SlicebaseError, FileNotFoundError):
             continue
-        if _KIND.encode() not in data and _FIRST not in data:
+        if KIND.encode() not in data and _FIRST not in data:
             continue
         try:
             file = SliceFile.parse(data, f"{LIBRARY}/{name}")
@@ -192,4 +192,4 @@ def _files(folder: SliceFolder) -> Iterator[list[Any]]:
 
 def is_seal(file: SliceFile) -> bool:
     """Returns whether a slice file says that it is a seal."""
-    return file.meta.get("slicebase") == _KIND
+    return file.meta.get("slicebase") == KIND

@@ -8,7 +8,7 @@ from slicebase.core.times import EARLIEST, milliseconds
 from slicebase.errors import refuse_out_of_range
 from slicebase.index.asked import refuse_unsearchable
 from slicebase.index.entries import EVERY_FILE, Filters
-from slicebase.library.finder import file_hints, found_files
+from slicebase.library.finder import FileSearch
 from slicebase.verbs.found import FoundSession, FoundTurns, SearchResults
 from slicebase.verbs.parts import Parts
 
@@ -31,13 +31,14 @@ def search(
     refuse_out_of_range("limit", limit, 1)
     chosen, asked = filters or EVERY_FILE, read(query)
     refuse_unsearchable(asked)
+    among_files = FileSearch(parts.finder, asked, chosen, former_rows=former_rows, limit=limit)
     for attempt in tries(asked, either=either):
-        files = found_files(parts.finder, asked, chosen, attempt, former_rows=former_rows, limit=limit)
+        files = among_files.found(attempt)
         turns = _turns(parts, asked, chosen, attempt, limit)
         if files.hits or turns.turns:
             return SearchResults(files, turns, attempt, either=either)
     hints = [
-        *file_hints(parts.finder, asked, chosen, former_rows=former_rows),
+        *among_files.hints(),
         *_without_filters(parts, asked, chosen),
         *_similar_words(parts, asked),
     ]

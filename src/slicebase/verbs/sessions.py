@@ -4,10 +4,13 @@ import sys
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from msgspec import Struct
+
 from slicebase.context.lost_speech import said_by_user
 from slicebase.context.match import unwanted
 from slicebase.context.query import read
 from slicebase.core.times import to_text
+from slicebase.errors import SlicebaseError
 from slicebase.graph.session import OfSession
 from slicebase.graph.turn import Session
 from slicebase.index.entries import EVERY_FILE
@@ -37,11 +40,53 @@ class SessionEntry(OfSession, _SessionEntry):
         return f"SessionEntry(id={self.id!r}, turns={self.turns})"
 
 
+class SessionRow(Struct, frozen=True):
+    """A session in a list, as JSON."""
+
+    session: str
+    turns: int
+    format: str
+    title: str
+    started: str | None
+    ended: str | None
+    project: str
+    branch: str
+    prompt: str
+    compactions: int
+    model: str
+    tokens: int
+    resume: str
+
+
+def session_row(each: SessionEntry) -> SessionRow:
+    """Returns a session as a row of a list."""
+    return SessionRow(
+        session=each.id,
+        turns=each.turns,
+        format=each.session.format,
+        title=each.title or "",
+        started=each.started,
+        ended=each.ended,
+        project=each.project,
+        branch=each.branch,
+        prompt=each.prompt,
+        compactions=each.compactions,
+        model=each.model,
+        tokens=each.size,
+        resume=each.resume,
+    )
+
+
 _EVERY_TURN: Final = Bounds(sys.maxsize)
 
 
-def list_sessions(parts: Parts, query: str = "", limit: int | None = None) -> list[SessionEntry]:
-    """Returns the sessions that have a turn that a query finds, the newest first; without a query, all."""
+def list_sessions(
+    parts: Parts, query: str = "", limit: int | None = None, after: str | None = None
+) -> list[SessionEntry]:
+    """Returns the sessions that have a turn that a query finds, the newest first; without a query, all.
+
+    `after` is the session before the first one that is wanted. Raises `no-session` if the list does not have it.
+    """
     asked, truth, index = read(query), parts.truth, parts.turn_index
     wanted = narrowed(parts, asked, EVERY_FILE, parts.surroundings.now()).turns
     if wanted is None:
@@ -50,11 +95,32 @@ def list_sessions(parts: Parts, query: str = "", limit: int | None = None) -> li
         hits = turn_hits(parts, asked, wanted, TurnReader(truth), _EVERY_TURN)
         wanted = wanted._replace(sessions=hits.by_session.keys())
     found = {each.id: each for each in ask_turns(index, truth, lambda: index.sessions(wanted))}
-    stored = {session.id: (session, turns) for session, turns in truth.turns.sessions()}
-    names = [*found, *(() if asked.terms or wanted else (name for name in stored if name not in found))]
-    listed = [name for name in names[:limit] if name in stored]
+    stored = truth.turns.counts_of_all()
+    others = () if asked.terms or wanted else (name for name in stored if name not in found)
+    names = [name for name in (*found, *others) if name in stored]
+    listed = names[_place_after(names, after) :][:limit]
     prompts = ask_turns(index, truth, lambda: {name: index.prompts(name, _TRIED) for name in listed})
-    return [_entry(*stored[name], found.get(name), _first_prompt(truth, prompts[name])) for name in listed]
+    return [
+        _entry(truth.turns.session(name), stored[name], found.get(name), _first_prompt(truth, prompts[name]))
+        for name in listed
+    ]
+
+
+def session_entry(parts: Parts, session: str) -> SessionEntry:
+    """Returns one session with its figures."""
+    truth, index = parts.truth, parts.turn_index
+    figures, prompts = ask_turns(index, truth, lambda: (index.sessions(), index.prompts(session, _TRIED)))
+    found = next((each for each in figures if each.id == session), None)
+    stored = truth.turns.session(session)
+    return _entry(stored, truth.turns.counts().get(session, 0), found, _first_prompt(truth, prompts))
+
+
+def _place_after(names: Sequence[str], after: str | None) -> int:
+    if after is None:
+        return 0
+    if after not in names:
+        raise SlicebaseError("no-session", f"the list does not have {after!r} any more", hint="list them again")
+    return names.index(after) + 1
 
 
 def _entry(session: Session, turns: int, figures: SessionFigures | None, prompt: str) -> SessionEntry:

@@ -85,7 +85,12 @@ class _Proof:
             why = f"no policy {self._export.policy_params_hash} is known here"
             self._unchecked.append(Unchecked("selection", why, stops=True))
         elif not self._findings:
-            self._selection(examined.policy, stored)
+            try:
+                self._selection(examined.policy, stored)
+            except SlicebaseError as error:
+                if error.code != "database-damaged":
+                    raise
+                self._broken("graph", f"{error.message}; `tt verify` says what else is wrong", None, None)
         return self._result("PURGED" if purged else "DRIFTED" if self._drift else "VERIFIED")
 
     def _result(self, status: ProofStatus = "UNVERIFIABLE") -> SliceProof:

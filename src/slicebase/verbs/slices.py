@@ -6,6 +6,7 @@ is compiled, threads do that side by side, because it does not hold the interpre
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from threading import Event
 from typing import Final
 
 from slicebase.core.ids import is_uuid
@@ -65,12 +66,18 @@ def _selected(session: CompactSession, requests: list[AskedSlice]) -> list[Slice
         return _in_order(session, requests)
     size = -(-len(requests) // threads)
     parts = [requests[first : first + size] for first in range(0, len(requests), size)]
+    stopped = Event()
     with ThreadPoolExecutor(threads) as pool:
-        return [answer for part in pool.map(lambda part: _in_order(session, part), parts) for answer in part]
+        try:
+            found = pool.map(lambda part: _in_order(session, part, stopped), parts)
+            return [answer for part in found for answer in part]
+        except BaseException:  # such as Ctrl-C: the threads end after the slices that they have begun
+            stopped.set()
+            raise
 
 
-def _in_order(session: CompactSession, requests: list[AskedSlice]) -> list[SliceAnswer]:
+def _in_order(session: CompactSession, requests: list[AskedSlice], stopped: Event | None = None) -> list[SliceAnswer]:
     found: list[SliceAnswer] = []
-    while len(found) < len(requests):
+    while len(found) < len(requests) and not (stopped and stopped.is_set()):
         found += exports(session, requests[len(found) :])
     return found

@@ -4,6 +4,8 @@ from typing import Any, NamedTuple
 
 import apsw
 
+from slicebase.index.entries import broken_files
+from slicebase.index.staleness import freshness_counts
 from slicebase.verbs.parts import Parts
 from slicebase.workspace import git
 from slicebase.workspace.workspace import Workspace
@@ -22,6 +24,7 @@ class Overview(NamedTuple):
     links: int
     broken: tuple[str, ...]  # why files cannot be read
     stale: int
+    freshness: dict[str, int]  # files by the label that their age gives them
     sessions: int | None  # None if there is no database yet
     turns: int | None
     contexts: int | None  # recorded ones
@@ -41,6 +44,7 @@ class Overview(NamedTuple):
 def overview(parts: Parts) -> Overview:
     """Returns an overview of a workspace."""
     workspace, finder = parts.workspace, parts.finder
+    now, half_life = parts.surroundings.now(), parts.settings.freshness_half_life_days
     counts = finder.index.ask(_counts)
     repository = git.is_repository(workspace.root)
     return Overview(
@@ -49,8 +53,9 @@ def overview(parts: Parts) -> Overview:
         repository=repository,
         merge_driver=repository and git.has_attributes(workspace.root) and git.driver_of(workspace.root) is not None,
         **counts,
-        broken=tuple(str(error) for error in finder.broken()),
+        broken=tuple(str(error) for error in finder.index.ask_again(broken_files)),
         stale=len(finder.stale()),
+        freshness=finder.index.ask_again(lambda connection: freshness_counts(connection, now, half_life)),
         **_history(workspace),
         database=str(workspace.database),
         index_bytes=finder.index.database.path.stat().st_size if finder.index.database.path.exists() else 0,

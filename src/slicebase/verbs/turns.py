@@ -6,7 +6,7 @@ from typing import Final
 
 from slicebase.context.match import ALL_WORDS, Attempt, Match
 from slicebase.context.query import Query, Term
-from slicebase.context.snippets import Marker, Snippet, snippet
+from slicebase.context.snippets import Marker, Snippet, TermMark, snippet
 from slicebase.core.times import known_time
 from slicebase.graph.contents import plain_text
 from slicebase.graph.record import TurnRecord, read_parts
@@ -58,16 +58,17 @@ class TurnReader:
         marker, heads = self._markers[match, terms]
         stretches = [text[max(0, at - _OVERLAP) : at + _STRETCH] for at in range(0, len(text), _STRETCH)]
         for letters in (heads, [""] * len(heads)):
-            best, most = snippet(text[:_STRETCH], ()), 0
+            best, marks_of_best, most = text[:_STRETCH], list[TermMark](), 0
             for possible, stretch in _by_possible_terms(stretches, letters):
                 if possible <= most:
                     break
                 marks = marker.marks(stretch, self._tokenizer.tokens(stretch))
                 found = len({mark.term for mark in marks})
-                best, most = (snippet(stretch, marks), found) if found > most else (best, most)
+                if found > most:
+                    best, marks_of_best, most = stretch, marks, found
             if most:
                 break
-        return best
+        return snippet(best, marks_of_best)
 
     def _get(self, turn: str) -> tuple[TurnRecord, tuple[Part, ...] | None]:
         if turn not in self._read:

@@ -58,7 +58,7 @@ def _sealed(parts: Parts, witnesses: Witnesses) -> Iterator[VerifyFinding]:
     """Compares the newest seal of this database, and of the others the log: a log never loses what it had."""
     known, named = identities(parts.truth.database.connection), witnesses.named
     seals = [file for file in witnesses.found.seals if named is None or file.id != named.id]
-    ours = [file for file in seals if _is_ours(sealed_log(file), known)]
+    ours = [file for file in seals if is_ours(sealed_log(file), known)]
     newest = ours[-1:] if named is None else [named]
     for file in newest:
         yield from _one_seal(parts, file, known)
@@ -97,13 +97,13 @@ def _problem_of_seal(parts: Parts, name: str) -> str:
 
 def _one_seal(parts: Parts, file: SliceFile, known: list[Identity]) -> Iterator[VerifyFinding]:
     log = sealed_log(file)
-    if log is None or _is_ours(log, known):
+    if log is None or is_ours(log, known):
         yield from broken_seals(parts.truth, parts.folder, file)
     else:
         yield _foreign(file)
 
 
-def _is_ours(log: SealedLog | None, known: list[Identity]) -> bool:
+def is_ours(log: SealedLog | None, known: list[Identity]) -> bool:
     """Returns whether a seal is of this database: of its id, or of an earlier id and from before that was given up."""
     if log is None or not known:
         return False

@@ -1,0 +1,45 @@
+"""The token of a server, from a file that only its owner can read, or from the environment."""
+
+import os
+import secrets
+from pathlib import Path
+from typing import Final
+
+from slicebase.errors import SlicebaseError, Where
+
+_SHORTEST: Final = 16  # characters of a token
+
+
+def given_token(file: str | None, variable: str) -> str | None:
+    """Returns the token that a file or a variable of the environment has; None if neither has one."""
+    if file:
+        from slicebase.workspace.boundary import cannot_read
+
+        path = Path(file)
+        try:
+            if path.stat().st_mode & 0o077:
+                raise SlicebaseError(
+                    "bad-token", "others may read the file", hint=f"chmod 600 {file}", where=Where(file)
+                )
+            token = path.read_text().strip()
+        except (OSError, UnicodeDecodeError) as error:
+            raise cannot_read(error, path) if isinstance(error, OSError) else _bad_token() from None
+    else:
+        token = os.environ.get(variable, "").strip()
+        if not token:
+            return None
+    if len(token) < _SHORTEST or not (token.isascii() and token.isprintable()) or " " in token:
+        raise _bad_token()
+    return token
+
+
+def new_token() -> str:
+    """Returns a token that nobody can guess."""
+    return secrets.token_urlsafe(32)
+
+
+def _bad_token() -> SlicebaseError:
+    hint = f"use at least {_SHORTEST} letters and digits: `openssl rand -hex 32` prints some"
+    return SlicebaseError(
+        "bad-token", "the token is too short, or has other characters than a header may have", hint=hint
+    )

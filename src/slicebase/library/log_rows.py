@@ -1,0 +1,98 @@
+"""The rows of a log for people to page through: each with the rows that it replaced.
+
+A log of 100,000 rows takes seconds to read. So what was read is kept as lines, for the last few logs, as long as their
+files have the same bytes; a page reads only the lines that it shows.
+"""
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from threading import Lock
+from typing import Final, NamedTuple
+
+from slicebase.core.hashing import digest
+from slicebase.errors import SlicebaseError, Where
+from slicebase.files.body.repeated import in_precedence
+from slicebase.files.body.rows import Row, full_row_id, read_rows
+from slicebase.files.body.versions import row_versions
+from slicebase.files.slice_file import SliceFile
+from slicebase.library.logs import Logs
+
+_KEPT: Final = 4  # logs
+_LARGEST: Final = 256 * 1024 * 1024  # bytes of the logs that are kept
+
+
+class RowLine(NamedTuple):
+    """A row of a log: its bytes, the file that it is in, its line in that, and whether it is active."""
+
+    raw: bytes
+    file: str  # its id
+    line: int
+    holds: bool
+
+    @property
+    def row(self) -> Row:
+        """The row, read again."""
+        return read_rows(self.raw, self.line).rows[0]
+
+
+class LogRows(NamedTuple):
+    """The rows of a log in groups: what is current first, then what it replaced."""
+
+    groups: Sequence[tuple[RowLine, ...]]
+    places: dict[str, int]  # the group of each row, by id
+    total: int  # rows
+    active: int
+    unreadable: int  # lines that are no rows
+    forks: int  # groups with several current rows: people have to decide
+
+    def group_of(self, row_id: str, log: str) -> int:
+        """Returns the number of the group of a row, which may be named by the beginning of its id (ruling 53)."""
+        return self.places[full_row_id(self.places, row_id, log)]
+
+
+_kept: OrderedDict[tuple[str, ...], tuple[LogRows, int]] = OrderedDict()
+_lock: Final = Lock()
+
+
+def log_rows(logs: Logs, file: SliceFile) -> LogRows:
+    """Returns the rows of the log that a file belongs to."""
+    if file.body_type != "jsonl":
+        raise SlicebaseError("write-mode", f"a {file.body_type} body has no rows", where=Where(file.name))
+    files = logs.of(file)
+    key = tuple(part for each in files for part in (each.name, digest(each.body)))
+    with _lock:
+        if key in _kept:
+            _kept.move_to_end(key)
+            return _kept[key][0]
+    found, size = _read(files), sum(len(each.body) for each in files)
+    with _lock:
+        _kept[key] = found, size
+        while len(_kept) > 1 and (len(_kept) > _KEPT or sum(each for _, each in _kept.values()) > _LARGEST):
+            _kept.popitem(last=False)
+    return found
+
+
+def _read(files: list[SliceFile]) -> LogRows:
+    located: dict[bytes, str] = {}
+    rows, unreadable = list[Row](), 0
+    for file in (files[0], *(each for each in in_precedence(files) if each is not files[0])):
+        read = read_rows(file.body, file.body_line, file.name)
+        lines = sum(1 for line in file.body.split(b"\n") if line.strip())
+        unreadable += lines - len(read.rows)
+        for row in read.rows:
+            if located.setdefault(row.line.raw, file.id or "") == (file.id or ""):
+                rows.append(row)
+    groups = []
+    places: dict[str, int] = {}
+    active = forks = 0
+    for number, versions in enumerate(row_versions(rows)):
+        active += len(versions.current)
+        forks += len(versions.current) > 1
+        groups.append(
+            tuple(
+                RowLine(row.line.raw, located[row.line.raw], row.line.number, at < len(versions.current))
+                for at, row in enumerate(versions.rows)
+            )
+        )
+        places.update((row.id, number) for row in versions.rows)
+    return LogRows(groups, places, len(rows), active, unreadable, forks)

@@ -1,0 +1,123 @@
+"""A context slice as it is drawn on the tree of its session: every selected turn, and why others are not selected.
+
+The selection is that of `select`. The reasons are looked up only for the rows of the tree that somebody sees, so that a
+slice can be drawn again at once when a parameter of the policy changes.
+"""
+
+import shlex
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any, Final
+
+from msgspec import Struct, field
+
+from slicebase.errors import refuse_out_of_range
+from slicebase.graph.compact import TURN_KINDS, CompactSession
+from slicebase.graph.policy import POLICY_ID, SlicePolicyV1
+from slicebase.graph.reasons import PassedOver
+from slicebase.graph.select import FrontierTurn, ReachedAs, UnselectedReason
+from slicebase.graph.selection import context_slice, select
+from slicebase.graph.turn import PHASES, Phase
+from slicebase.truth.stored_graph import StoredGraph
+from slicebase.truth.truth import Truth
+from slicebase.verbs.tree import MOST_ROWS
+
+MOST_SELECTED: Final = 5_000  # selected turns, the first ones; others that are seen come, too
+
+
+class DrawnTurn(Struct, frozen=True):
+    """A turn of a slice: its row in the tree, and how it was reached."""
+
+    number: int
+    turn: str
+    phase: Phase
+    distance: int
+    priority: float
+    way: ReachedAs
+    reached_from: str | None = field(name="from")
+
+
+class LeftOutTurn(Struct, frozen=True):
+    """A turn that could be reached and was not selected."""
+
+    turn: str
+    distance: int
+    priority: float
+    way: ReachedAs
+    reached_from: str | None = field(name="from")
+    reason: UnselectedReason
+
+
+class DrawnSlice(Struct, frozen=True):
+    """A slice with its hashes, and the rows that it takes in the tree of its session."""
+
+    session: str
+    anchor: str
+    slice_id: str
+    policy: str
+    export_hash: str
+    annotators: tuple[str, ...]
+    parameters: dict[str, Any]
+    command: str
+    turns: int
+    phases: dict[str, int]  # selected turns of each, also those that are not listed
+    farthest: int  # the largest distance of a selected turn
+    selected: tuple[DrawnTurn, ...]  # in the order of selection
+    more: int  # selected turns that are not listed
+    left_out: tuple[LeftOutTurn, ...]  # of the rows that were asked for
+
+
+def drawn(truth: Truth, turn: str, policy: SlicePolicyV1, first: int, limit: int, command: str) -> DrawnSlice:
+    """Returns the slice around a turn as it is drawn, with the reasons of some rows of the tree."""
+    refuse_out_of_range("first", first, 0)
+    refuse_out_of_range("limit", limit, 0)
+    seen = min(limit, MOST_ROWS)
+    with truth.sessions.around(turn) as graph:
+        found, chosen = context_slice(graph, turn, policy), select(graph, turn, policy)
+        nodes = truth.trees.nodes(graph.session_id, first, seen) if seen else []
+        reasons = PassedOver(graph, chosen, policy).reasons([node.turn for node in nodes]) if nodes else []
+        selected = [_selected(graph, each) for each in chosen]
+    rows = range(first, first + seen)
+    listed = selected[:MOST_SELECTED] + [each for each in selected[MOST_SELECTED:] if each.number in rows]
+    phases = Counter(each.phase for each in selected)
+    return DrawnSlice(
+        session=graph.session_id,
+        anchor=turn,
+        slice_id=found.slice_id,
+        policy=f"{POLICY_ID}:{found.policy_params_hash}",
+        export_hash=found.export_hash,
+        annotators=found.annotators,
+        parameters={**policy.as_json()},
+        command=command,
+        turns=len(chosen),
+        phases={phase: phases[phase] for phase in PHASES if phase in phases},
+        farthest=max(each.distance for each in chosen),
+        selected=tuple(listed),
+        more=len(chosen) - len(listed),
+        left_out=tuple(
+            LeftOutTurn(
+                candidate.turn_id,
+                candidate.distance,
+                candidate.priority,
+                candidate.reached_as,
+                candidate.reached_from,
+                reason,
+            )
+            for candidate, reason in reasons
+        ),
+    )
+
+
+def _selected(graph: CompactSession | StoredGraph, each: FrontierTurn) -> DrawnTurn:
+    number = graph.number_of(each.turn_id)
+    if isinstance(graph, CompactSession):
+        phase = TURN_KINDS[graph.columns.kind[number]][1]
+    else:
+        phase, number = PHASES[graph.near(number).phase], number - 1
+    return DrawnTurn(number, each.turn_id, phase, each.distance, each.priority, each.reached_as, each.reached_from)
+
+
+def command_of(turn: str, policy: str, assignments: Iterable[str]) -> str:
+    """Returns the command that selects the same slice."""
+    chosen = [] if policy == "default" else ["--policy", policy]
+    return shlex.join(["tt", "slice", turn, *chosen, *(word for each in assignments for word in ("--set", each))])

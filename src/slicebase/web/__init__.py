@@ -1,0 +1,1 @@
+"""The web application: pages to look at memory with, and the HTTP API behind them."""

@@ -1,0 +1,40 @@
+"""The table of endpoints: every address of the API, family by family."""
+
+from typing import Final
+
+from slicebase.web.api import (
+    bodies,
+    contexts,
+    files,
+    links,
+    manifests,
+    policies,
+    proofs,
+    run_items,
+    run_writes,
+    runs,
+    sessions,
+    slices,
+    snapshots,
+    status,
+    writes,
+)
+from slicebase.web.endpoints import Endpoint
+
+ENDPOINTS: Final[tuple[Endpoint, ...]] = (
+    *status.ENDPOINTS,
+    *files.ENDPOINTS,
+    *bodies.ENDPOINTS,
+    *links.ENDPOINTS,
+    *sessions.ENDPOINTS,
+    *slices.ENDPOINTS,
+    *policies.ENDPOINTS,
+    *contexts.ENDPOINTS,
+    *manifests.ENDPOINTS,
+    *runs.ENDPOINTS,
+    *run_items.ENDPOINTS,
+    *snapshots.ENDPOINTS,
+    *proofs.ENDPOINTS,
+    *writes.ENDPOINTS,
+    *run_writes.ENDPOINTS,
+)

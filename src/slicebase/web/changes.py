@@ -1,0 +1,108 @@
+"""What changes while one watches: turns and events that a running agent adds, as server-sent events.
+
+One task looks at the database twice a second, as long as somebody listens: SQLite tells at once whether anything was
+written. Each listener gets what has grown since it began to listen.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+from msgspec import Struct
+
+from slicebase.errors import SlicebaseError
+from slicebase.web.memories import Memories
+from slicebase.web.problems import problem_of
+
+if TYPE_CHECKING:
+    from slicebase.base import Slicebase
+
+_LOOK: Final = 0.5  # seconds between two looks
+_ALIVE: Final = 15.0  # seconds between two signs of life
+LISTENERS: Final = 32
+
+
+class Grown(Struct, frozen=True):
+    """What has grown: the turns of sessions and the events of runs, as their new numbers."""
+
+    sessions: dict[str, int]
+    runs: dict[str, int]
+
+
+def event(name: str, value: Any) -> bytes:
+    """Returns one server-sent event."""
+    return b"event: " + name.encode() + b"\ndata: " + msgspec.json.encode(value) + b"\n\n"
+
+
+class Watchers:
+    """Tells listeners what has grown."""
+
+    def __init__(self, memories: Memories) -> None:
+        self._memories = memories
+        self._listeners: set[asyncio.Queue[bytes]] = set()
+        self._task: asyncio.Task[None] | None = None
+
+    def refuse_too_many(self) -> None:
+        """Raises `server-busy` if nobody else can listen. A stream that has begun can no longer say that."""
+        if len(self._listeners) >= LISTENERS:
+            raise SlicebaseError("server-busy", "too many pages watch", hint="close some of them")
+
+    async def listen(self) -> AsyncIterator[bytes]:
+        """Yields events until the listener goes away."""
+        queue = asyncio.Queue[bytes](maxsize=64)
+        self._listeners.add(queue)
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._look())
+        try:
+            yield b": hello\n\n"
+            while True:
+                try:
+                    yield await asyncio.wait_for(queue.get(), _ALIVE)
+                except TimeoutError:
+                    yield b": still here\n\n"
+        finally:
+            self._listeners.discard(queue)
+
+    async def close(self) -> None:
+        """Ends the task that looks."""
+        if self._task:
+            self._task.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._task
+
+    async def _look(self) -> None:
+        before, failed = None, ""
+        while self._listeners:
+            try:
+                seen = await self._memories.call(_lengths)
+                if before is not None and (grown := _grown(before, seen)):
+                    self._tell(event("grown", grown))
+                elif failed:
+                    self._tell(event("recovered", {}))
+                before, failed = seen, ""
+            except SlicebaseError as error:
+                if error.code != failed:
+                    self._tell(event("problem", problem_of(error)))
+                failed = error.code
+            await asyncio.sleep(_LOOK)
+
+    def _tell(self, data: bytes) -> None:
+        for queue in self._listeners:
+            with suppress(asyncio.QueueFull):  # a page that does not read will ask again
+                queue.put_nowait(data)
+
+
+_Lengths = tuple[Mapping[str, int], Mapping[str, int]]
+
+
+def _lengths(memory: "Slicebase") -> _Lengths:
+    truth = memory.truth
+    return truth.turns.counts(), {tally.run_id: tally.seq for tally in truth.runs.log.tallies()}
+
+
+def _grown(before: _Lengths, now: _Lengths) -> Grown | None:
+    sessions, runs = ({name: count for name, count in new.items() if old.get(name) != count}
+                      for old, new in zip(before, now, strict=True))  # fmt: skip
+    return Grown(sessions, runs) if sessions or runs else None

@@ -1,0 +1,208 @@
+"""The open workspaces of a server: each request borrows one for one verb.
+
+SQLite and the verbs block, so they run in threads. An object is used by one thread at a time; the one that was used
+last is borrowed first, since its caches are warm. Where the database was replaced or failed, the object is closed, and
+the next request opens it again. A request that writes has an object of its own, as a command has.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from slicebase.errors import SlicebaseError, Where
+from slicebase.web.problems import UNAVAILABLE
+from slicebase.web.threads import DaemonThreads
+
+if TYPE_CHECKING:
+    from slicebase.base import Slicebase
+
+_Result = TypeVar("_Result")
+
+THREADS: Final = 8  # verbs that run at once; others wait
+LONG_CALLS: Final = 2  # of those that have more time than others
+ABANDONED: Final = 8  # verbs that nobody waits for any more and that may still run
+SECONDS: Final = 30.0  # for one request
+
+
+class Memories:
+    """Workspaces that are opened as requests need them, and closed when the server ends."""
+
+    def __init__(
+        self,
+        open_memory: "Callable[[], Slicebase]",
+        as_ours: Callable[[Exception], SlicebaseError | None] = lambda error: None,
+        seconds: float = SECONDS,
+    ) -> None:
+        self._open = open_memory
+        self._as_ours = as_ours
+        self._seconds = seconds
+        self._idle: deque[Slicebase] = deque()
+        self._lock = Lock()
+        self._is_closed = False
+        self._had_database = False
+        self._threads = DaemonThreads(THREADS + ABANDONED)
+        self._warm: Slicebase | None = None
+        self._turn: asyncio.Lock | None = None
+        self._places: tuple[asyncio.Semaphore, asyncio.Semaphore] | None = None
+
+    async def call(
+        self, do: "Callable[[Slicebase], _Result]", seconds: float | None = None, *, writes: bool = False
+    ) -> _Result:
+        """Calls a function with a workspace, in a thread. Raises `server-busy` when that takes too long.
+
+        What does not say that it `writes` cannot: the workspace refuses it.
+        """
+        if self._places is None:  # an event loop has its own
+            self._places = asyncio.Semaphore(THREADS - LONG_CALLS), asyncio.Semaphore(LONG_CALLS)
+        call = self._writing if writes else self._reading
+        given = self._seconds if seconds is None else seconds
+        try:
+            async with asyncio.timeout(given), self._places[given > self._seconds]:
+                result: _Result = await self._threads.run(lambda: self._ours(call, do))
+                return result
+        except TimeoutError:
+            raise _too_long() from None
+
+    async def call_warm(
+        self, now: "Callable[[Slicebase], _Result | None]", do: "Callable[[Slicebase], _Result]"
+    ) -> _Result:
+        """Calls a function with the one workspace whose caches are warm, one call at a time.
+
+        `now` is the same function where nothing can block, and runs at once; where it returns None, `do` runs in a
+        thread.
+        """
+        if self._turn is None:  # an event loop has its own
+            self._turn = asyncio.Lock()
+        found = None if self._turn.locked() else self._at_once(now)
+        if found is not None:
+            return found
+        try:
+            async with asyncio.timeout(self._seconds), self._turn:
+                found = self._at_once(now)  # another request may have warmed it
+                if found is not None:
+                    return found
+                memory, self._warm = self._warm, None
+                result: _Result = await self._threads.run(lambda: self._ours(self._warming, do, memory))
+                return result
+        except TimeoutError:
+            raise _too_long() from None
+
+    def _at_once(self, now: "Callable[[Slicebase], _Result | None]") -> _Result | None:
+        try:
+            return now(self._warm) if self._warm is not None and _is_in_place(self._warm) else None
+        except Exception:  # the thread finds out what it is
+            return None
+
+    def _ours(self, call: "Callable[..., _Result]", *given: Any) -> _Result:
+        """Calls a function, and turns errors that are not ours into ours."""
+        try:
+            return call(*given)
+        except SlicebaseError:
+            raise
+        except Exception as error:
+            raise self._as_ours(error) or _bug(error) from None
+
+    def _reading(self, do: "Callable[[Slicebase], _Result]") -> _Result:
+        with self._lock:
+            memory = self._idle.pop() if self._idle else None
+        return self._used(memory, do, self._idle.append)
+
+    def _warming(self, do: "Callable[[Slicebase], _Result]", memory: "Slicebase | None") -> _Result:
+        return self._used(memory, do, self._keep_warm)
+
+    def _keep_warm(self, memory: "Slicebase") -> None:
+        if self._warm is None:
+            self._warm = memory
+        else:  # nobody waited for this one any more
+            self._idle.append(memory)
+
+    def _used(
+        self,
+        memory: "Slicebase | None",
+        do: "Callable[[Slicebase], _Result]",
+        keep: "Callable[[Slicebase], None]",
+    ) -> _Result:
+        """Calls a function with a workspace, which is opened if there is none, and keeps it."""
+        if memory is None:
+            memory = self._open()
+            memory.creates_database = False
+            memory.before_first_write = _refuse_write
+        is_fine = False
+        try:
+            if not _is_in_place(memory):
+                memory.close()
+            if not (memory.workspace.database.exists() and memory.root.exists()):
+                self._open().close()  # an error where the workspace is gone
+            try:
+                result = do(memory)
+            finally:
+                self._refuse_lost(memory.workspace.database)  # what was found without it may lack a part
+            is_fine = True
+            return result
+        except SlicebaseError as error:
+            is_fine = error.code not in UNAVAILABLE
+            raise memory.surroundings.redaction.error(error) from None
+        finally:
+            if not is_fine:
+                memory.close()
+            with self._lock:
+                if not self._is_closed:
+                    keep(memory)
+            if self._is_closed:
+                memory.close()
+
+    def _writing(self, do: "Callable[[Slicebase], _Result]") -> _Result:
+        with self._open() as memory:
+            try:
+                self._refuse_lost(memory.workspace.database)  # else it would begin another one
+                return do(memory)
+            except SlicebaseError as error:
+                raise memory.surroundings.redaction.error(error) from None
+
+    def _refuse_lost(self, database: Path) -> None:
+        """Raises `database-lost` if the database was there before, and is gone with what the workspace knows of it."""
+        if database.exists():
+            self._had_database = True
+        elif self._had_database:
+            hint = "put it back; a server that is started anew shows the workspace without it"
+            raise SlicebaseError(
+                "database-lost", "the database of this workspace is gone", hint=hint, where=Where(str(database))
+            )
+
+    def close(self) -> None:
+        """Closes what is idle; what is in use is closed when it is given back."""
+        with self._lock:
+            self._is_closed = True
+            idle, self._idle = list(self._idle), deque()
+            warm, self._warm = self._warm, None
+        for memory in idle if warm is None else [*idle, warm]:
+            memory.close()
+        self._threads.close()
+
+
+def _too_long() -> SlicebaseError:
+    return SlicebaseError("server-busy", "the answer takes too long", hint="ask for less, or try again later")
+
+
+def _is_in_place(memory: "Slicebase") -> bool:
+    """Returns whether the database that a workspace has opened, if any, is still the one at its path."""
+    return "truth" not in memory.__dict__ or memory.truth.database.is_in_place()
+
+
+def _refuse_write() -> None:
+    raise SlicebaseError("server-failed", "a request that only reads tried to write", hint=_BUG)
+
+
+_BUG: Final = "this is a bug of Slicebase: please report it, with its version"
+
+
+def _bug(error: Exception) -> SlicebaseError:
+    """Returns the error for a bug of ours. It names the place, never a value: that could be anybody's text."""
+    place = error.__traceback__
+    while place and place.tb_next:
+        place = place.tb_next
+    where = f"{Path(place.tb_frame.f_code.co_filename).name}:{place.tb_lineno}" if place else "an unknown place"
+    return SlicebaseError("server-failed", f"{type(error).__name__} at {where}", hint=_BUG)

@@ -1,0 +1,95 @@
+"""Errors as HTTP answers: problem details (RFC 9457) with our codes."""
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any, Final
+
+import msgspec
+from msgspec import Struct
+
+from slicebase.errors import Exit, SlicebaseError
+
+MEDIA_TYPE: Final = "application/problem+json"
+RETRY_SECONDS: Final = 2
+
+
+class Problem(Struct, frozen=True):
+    """What went wrong (RFC 9457), with the code, the hint and the place of our errors."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    code: str
+    hint: str
+    where: dict[str, Any] | None = None
+
+
+_STATUS: Final[Mapping[Exit, HTTPStatus]] = {
+    Exit.USAGE: HTTPStatus.BAD_REQUEST,
+    Exit.REFUSED: HTTPStatus.UNPROCESSABLE_ENTITY,
+    Exit.NOT_FOUND: HTTPStatus.NOT_FOUND,
+    Exit.CONFLICT: HTTPStatus.CONFLICT,
+}
+# The database or the disk is at fault, not the request: the same request can work later.
+UNAVAILABLE: Final = frozenset(
+    {
+        "locked", "database-lost", "database-damaged", "not-our-database", "no-database", "no-workspace", "no-memory",
+        "disk-full", "cannot-write", "cannot-read", "server-busy", "broken-record", "database-newer",
+        "database-not-ours", "two-databases", "no-repository",
+    }
+)  # fmt: skip
+_OF_A_CODE: Final[Mapping[str, HTTPStatus]] = {
+    "bad-json": HTTPStatus.BAD_REQUEST,
+    "bad-cursor": HTTPStatus.BAD_REQUEST,
+    "purged": HTTPStatus.GONE,
+    "no-admission": HTTPStatus.UNAUTHORIZED,
+    "other-origin": HTTPStatus.FORBIDDEN,
+    "request-size": HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    "request-slow": HTTPStatus.REQUEST_TIMEOUT,
+    "server-failed": HTTPStatus.INTERNAL_SERVER_ERROR,
+    "wrong-method": HTTPStatus.METHOD_NOT_ALLOWED,
+    "wrong-media-type": HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+}
+
+
+class WrongMethodError(SlicebaseError):
+    """An address that exists does not know the method."""
+
+    def __init__(self, allowed: str) -> None:
+        super().__init__("wrong-method", "this method is not allowed here", hint=f"use {allowed}")
+        self.allowed = allowed
+
+
+def status_of(error: SlicebaseError) -> HTTPStatus:
+    """Returns the HTTP status of an error."""
+    if error.code in UNAVAILABLE:
+        return HTTPStatus.SERVICE_UNAVAILABLE
+    return _OF_A_CODE.get(error.code) or _STATUS.get(error.exit, HTTPStatus.INTERNAL_SERVER_ERROR)
+
+
+def problem_of(error: SlicebaseError) -> Problem:
+    """Returns an error as problem details."""
+    status, fields = status_of(error), error.as_json()
+    return Problem(
+        f"urn:slicebase:error:{error.code}",
+        status.phrase,
+        status,
+        fields["message"],
+        error.code,
+        fields["hint"],
+        fields["where"],
+    )
+
+
+def answer_to(error: SlicebaseError) -> tuple[HTTPStatus, bytes, dict[str, str]]:
+    """Returns the status, the body and the headers of the answer to a request that failed."""
+    status = status_of(error)
+    headers = {"content-type": MEDIA_TYPE, "cache-control": "no-store"}
+    if status is HTTPStatus.SERVICE_UNAVAILABLE:
+        headers["retry-after"] = str(RETRY_SECONDS)
+    if status is HTTPStatus.UNAUTHORIZED:
+        headers["www-authenticate"] = "Bearer"
+    if isinstance(error, WrongMethodError):
+        headers["allow"] = error.allowed
+    return status, msgspec.json.encode(problem_of(error)), headers

@@ -1,0 +1,109 @@
+// The application: the frame of every page, and the view that the address names.
+import { render } from "preact";
+import { useEffect, useErrorBoundary, useState } from "preact/hooks";
+import { exported } from "slicebase/lib/api.js";
+import { html } from "slicebase/lib/html.js";
+import { go, Link, useRoute } from "slicebase/lib/router.js";
+import { ProblemBox } from "slicebase/lib/ui.js";
+import { VIEWS } from "slicebase/views/table.js";
+
+const NAVIGATION = [
+  ["/", "Home", "h"],
+  ["/sessions", "Sessions", "s"],
+  ["/context", "Context", "c"],
+  ["/runs", "Runs", "r"],
+  ["/library", "Library", "l"],
+  ["/proof", "Proof", "p"],
+];
+
+function theme() {
+  try {
+    return window.localStorage.getItem("theme") || "";
+  } catch {
+    return ""; // a browser that keeps nothing
+  }
+}
+
+function useTheme() {
+  const [chosen, setChosen] = useState(theme());
+  useEffect(() => {
+    if (chosen) document.documentElement.dataset.theme = chosen;
+    else delete document.documentElement.dataset.theme;
+    try {
+      window.localStorage.setItem("theme", chosen);
+    } catch {
+      // a browser that keeps nothing
+    }
+  }, [chosen]);
+  return [chosen, setChosen];
+}
+
+const NEXT_THEME = { "": "light", light: "dark", dark: "" };
+
+/** Keys: `/` searches, `g` and a letter go to a view, Escape leaves a field, `?` lists the keys of the view. */
+function useKeys(show) {
+  useEffect(() => {
+    let before = "";
+    const pressed = (event) => {
+      const typing = /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName);
+      if (typing && event.key === "Escape") event.target.blur();
+      if (typing || event.metaKey || event.ctrlKey || event.altKey) return;
+      const view = NAVIGATION.find(([, , key]) => key === event.key);
+      if (before === "g" && view) go(view[0]);
+      else if (event.key === "?") show((old) => !old);
+      else if (event.key === "/") {
+        const box = document.querySelector("main input[type=search]");
+        if (box) box.focus();
+        else go("/library");
+        event.preventDefault();
+      }
+      before = event.key;
+    };
+    window.addEventListener("keydown", pressed);
+    return () => window.removeEventListener("keydown", pressed);
+  }, []);
+}
+
+function Keys({ close, more = [] }) {
+  const rows = [["/", "search"], ...NAVIGATION.map(([, name, key]) => [`g ${key}`, `go to ${name}`]), ...more, ["Esc", "leave a field"], ["?", "these keys"]];
+  return html`<aside class="keys" role="dialog" aria-label="Keys">
+    <header><h2>Keys</h2><button type="button" class="small" onClick=${close}>close</button></header>
+    <dl>${rows.map(([key, what]) => html`<div key=${key}><dt><kbd>${key}</kbd></dt><dd>${what}</dd></div>`)}</dl>
+  </aside>`;
+}
+
+/** A view. One that fails says so, and the rest of the page stays. */
+function Shown({ view, route }) {
+  const [error, again] = useErrorBoundary((found) => console.error(found));
+  if (error) return html`<h1>${view.section}</h1><${ProblemBox} problem=${{ message: "This view cannot be shown.", hint: String(error) }} again=${again} />`;
+  return html`<${view.view} route=${route} />`;
+}
+
+function App() {
+  const route = useRoute();
+  const [chosen, setChosen] = useTheme();
+  const [keys, showKeys] = useState(false);
+  useKeys(showKeys);
+  const view = VIEWS.find((each) => each.match(route));
+  useEffect(() => {
+    document.title = view ? `${view.title(route)} · Slicebase` : "Slicebase";
+  }, [route.path]);
+  const active = view ? view.section : "";
+  return html`
+    <a class="skip" href="#main">Skip to the content</a>
+    <nav class="top" aria-label="Views">
+      <${Link} to="/" class="mark">Slicebase<//>
+      ${!exported && NAVIGATION.map(([path, name, key]) => html`<${Link} key=${path} to=${path} aria-current=${name === active ? "page" : undefined} title=${`g ${key}`}>${name}<//>`)}
+      <span class="space"></span>
+      ${exported && html`<span class="faint">exported ${exported.time.slice(0, 16).replace("T", " ")}</span>`}
+      <button type="button" class="small" onClick=${() => setChosen(NEXT_THEME[chosen])} aria-label="Colours">${chosen || "auto"}</button>
+      <button type="button" class="small" onClick=${() => showKeys(!keys)} aria-label="Keys">?</button>
+    </nav>
+    ${keys && html`<${Keys} close=${() => showKeys(false)} more=${view ? view.keys : []} />`}
+    ${exported && exported.notes.map((note) => html`<p key=${note} class="exported-note" role="note">${note}</p>`)}
+    <main id="main" tabindex="-1">
+      ${view ? html`<${Shown} view=${view} route=${route} key=${view.key ? view.key(route) : view.section} />` : html`<h1>No such page</h1><${ProblemBox} problem=${{ message: "No view has this address.", hint: route.path }} />`}
+    </main>`;
+}
+
+render(html`<${App} />`, document.getElementById("app"));

@@ -1,0 +1,152 @@
+// The API of the server. A page that was exported has its answers inside it, and asks no server.
+import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+
+const PREFIX = "/api/v1";
+
+const inside = document.getElementById("answers");
+/** The answers of an exported page, by address; null in the application. */
+export const exported = inside ? JSON.parse(inside.textContent) : null;
+
+/** An error that the server describes (RFC 9457). */
+export class Problem extends Error {
+  constructor(fields) {
+    super(fields.detail || fields.title || "The request failed.");
+    Object.assign(this, { code: "", hint: "", status: 0 }, fields);
+  }
+}
+
+/** Returns the address of an endpoint with its parameters; those that are null or "" are left out. */
+export function address(path, params = {}) {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(params)) {
+    if (value !== null && value !== undefined && value !== "") query.append(name, String(value));
+  }
+  const text = query.toString();
+  return PREFIX + path + (text ? `?${text}` : "");
+}
+
+/** Returns a part of a path: ids may hold `#` and `/`. */
+export const part = (name) => encodeURIComponent(name);
+
+/** Returns the address under which an exported page has an answer: slashes are plain, parameters in the order of names. */
+function keyOf(place) {
+  const [path, text = ""] = place.split("?");
+  const query = new URLSearchParams(text);
+  query.sort();
+  return path.replaceAll("%2F", "/") + (text ? `?${query}` : "");
+}
+
+async function read(response) {
+  const type = response.headers.get("content-type") || "";
+  const value = type.includes("json") ? await response.json() : { detail: await response.text() };
+  if (!response.ok) throw new Problem({ status: response.status, ...value });
+  return value;
+}
+
+/** Asks the API. Throws a Problem. */
+export async function get(path, params, signal) {
+  const place = address(path, params);
+  if (exported) {
+    const key = keyOf(place);
+    if (Object.hasOwn(exported.answers, key)) return exported.answers[key];
+    throw new Problem({ detail: "This page was exported, and does not have this.", hint: "`tt serve` shows it.", code: "exported", status: 404 });
+  }
+  try {
+    return await read(await fetch(place, { signal, headers: { accept: "application/json" } }));
+  } catch (error) {
+    if (error instanceof Problem || error.name === "AbortError") throw error;
+    throw new Problem({ detail: "The server does not answer.", hint: "Is `tt serve` still running?", code: "offline" });
+  }
+}
+
+/** Sends a verb that writes. Throws a Problem. */
+export async function post(path, body) {
+  const headers = { "content-type": "application/json", accept: "application/json" };
+  return read(await fetch(address(path), { method: "POST", headers, body: JSON.stringify(body) }));
+}
+
+/**
+ * Asks the API while a component is shown: `{answer, problem, busy, again}`.
+ * The old answer stays until the new one is there. With a path that is null, nothing is asked.
+ */
+export function useAnswer(path, params) {
+  const place = path === null ? null : address(path, params);
+  const [state, setState] = useState({ place: null, answer: null, problem: null, busy: true });
+  const [turn, setTurn] = useState(0);
+  useEffect(() => {
+    if (place === null) return undefined;
+    const control = new AbortController();
+    setState((old) => ({ ...old, busy: true }));
+    get(path, params, control.signal).then(
+      (answer) => setState({ place, answer, problem: null, busy: false }),
+      (problem) => problem.name !== "AbortError" && setState((old) => ({ ...old, place, problem, busy: false })),
+    );
+    return () => control.abort();
+  }, [place, turn]);
+  const again = useCallback(() => setTurn((old) => old + 1), []);
+  return { ...state, again };
+}
+
+/**
+ * Reads a list page by page: `{items, more, problem, busy, next, again}`. `field` is the name of the list in an answer.
+ */
+export function usePages(path, params, field) {
+  const place = path === null ? null : address(path, params);
+  const [state, setState] = useState({ items: [], cursor: null, more: false, problem: null, busy: true, first: null });
+  const current = useRef(place);
+  const load = useCallback(async (cursor) => {
+    setState((old) => ({ ...old, busy: true }));
+    try {
+      const answer = await get(path, { ...params, cursor });
+      if (current.current !== place) return;
+      setState((old) => ({
+        items: cursor ? [...old.items, ...answer[field]] : answer[field],
+        cursor: answer.next, more: Boolean(answer.next), problem: null, busy: false, first: cursor ? old.first : answer,
+      }));
+    } catch (problem) {
+      if (current.current === place) setState((old) => ({ ...old, problem, busy: false }));
+    }
+  }, [place]);
+  useEffect(() => {
+    current.current = place;
+    if (place !== null) load("");
+  }, [place]);
+  const next = useCallback(() => state.cursor && !state.busy && load(state.cursor), [state.cursor, state.busy, load]);
+  return { ...state, next, again: () => load("") };
+}
+
+/**
+ * Calls a function with what has grown, `{sessions, runs}`, as long as a component is shown.
+ * A browser opens six connections to a server, for all of its pages together: one page holds the stream and tells the
+ * others, and another one goes on when it is closed. Locks are there on this machine and with TLS.
+ */
+export function useGrowth(onGrown) {
+  const latest = useRef(onGrown);
+  latest.current = onGrown;
+  useEffect(() => {
+    if (exported) return undefined;
+    const others = new BroadcastChannel("changes");
+    others.onmessage = (event) => latest.current(event.data);
+    const waiting = new AbortController();
+    let end = () => {};
+    const hold = () => new Promise((done) => {
+      const source = new EventSource(address("/changes"));
+      source.addEventListener("grown", (event) => {
+        const grown = JSON.parse(event.data);
+        others.postMessage(grown);
+        latest.current(grown);
+      });
+      end = () => {
+        source.close();
+        done();
+      };
+    });
+    if (navigator.locks) navigator.locks.request("changes", { signal: waiting.signal }, hold).catch(() => {}); // it went away before its turn
+    else hold();
+    return () => {
+      waiting.abort();
+      end();
+      others.close();
+    };
+  }, []);
+}

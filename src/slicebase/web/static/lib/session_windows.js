@@ -1,0 +1,124 @@
+// The windows of a session: rows of its tree by their numbers, and turns of a branch. Only what is seen is asked for.
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { exported, get, part } from "slicebase/lib/api.js";
+
+const PAGE = 100; // rows that are asked for together
+const KEPT_PAGES = 60;
+
+/** Rows of a tree: `{row, want, total, width, refresh, problem}`. `row(n)` is null until it is there. */
+export function useRows(session) {
+  const pages = useRef(new Map());
+  const asked = useRef(new Set());
+  const [state, setState] = useState({ total: 0, width: 1, branches: 0, turn: 0, problem: null });
+  const load = useCallback(async (page) => {
+    if (asked.current.has(page)) return;
+    asked.current.add(page);
+    try {
+      const found = await get(`/trees/${part(session)}`, { first: page * PAGE, limit: PAGE });
+      pages.current.delete(page);
+      pages.current.set(page, found.rows);
+      if (pages.current.size > KEPT_PAGES) pages.current.delete(pages.current.keys().next().value);
+      setState((old) => ({ total: found.turns, width: found.width, branches: found.branches, turn: old.turn + 1, problem: null }));
+    } catch (problem) {
+      setState((old) => ({ ...old, problem }));
+    } finally {
+      asked.current.delete(page);
+    }
+  }, [session]);
+  const want = useCallback((first, last) => {
+    for (let page = Math.floor(Math.max(0, first) / PAGE); page <= Math.floor(Math.max(0, last) / PAGE); page += 1) {
+      if (!pages.current.has(page)) load(page);
+    }
+  }, [load]);
+  /** Turns were added: rows that were at the end, and those whose lines changed, are asked for again. */
+  const refresh = useCallback((total) => {
+    setState((old) => {
+      const from = Math.floor(Math.max(0, old.total - 1) / PAGE);
+      for (const page of [...pages.current.keys()]) if (page >= from) pages.current.delete(page);
+      return { ...old, total, turn: old.turn + 1 };
+    });
+  }, []);
+  const row = useCallback((number) => (pages.current.get(Math.floor(number / PAGE)) || [])[number % PAGE] || null, []);
+  useEffect(() => {
+    load(0);
+  }, [load]);
+  return { ...state, row, want, refresh };
+}
+
+const STEP = 24; // turns that are read together
+const MOST = 240; // turns of a chat that stay on the page
+
+/** Reads turns of a branch around a turn. An exported page has all branches, and gives the whole one. */
+async function readBranch(turn, params, signal) {
+  if (!exported) return get(`/readings/${part(turn)}`, params, signal);
+  const { turns, paths, path_of: pathOf } = exported.branches;
+  const path = paths[pathOf[turn] ?? 0].filter(([name]) => name in turns);
+  const on = new Set(path.filter(([, beside]) => !beside).map(([name]) => name));
+  const shown = path.map(([name, beside]) => ({ ...turns[name], beside, branches: turns[name].branches.map((each) => ({ ...each, here: on.has(each.turn) })) }));
+  return { turns: shown, earlier: false, later: false };
+}
+
+/** A branch as a chat around a turn: `{turns, earlier, later, up, down, problem, busy}`. */
+export function useReading(turn) {
+  const [state, setState] = useState({ turns: [], earlier: false, later: false, center: null, problem: null });
+  const busy = useRef({});
+  const control = useRef(null);
+  useEffect(() => {
+    if (!turn || state.turns.some((each) => each.turn.startsWith(turn) && !each.beside)) return undefined;
+    control.current = new AbortController();
+    busy.current = {};
+    readBranch(turn, { before: STEP / 2, after: STEP }, control.current.signal).then(
+      (found) => setState({ session: found.session, turns: found.turns, earlier: found.earlier, later: found.later, center: (found.turns.find((each) => each.turn.startsWith(turn)) || {}).turn, problem: null }),
+      (problem) => problem.name !== "AbortError" && setState((old) => ({ ...old, problem })),
+    );
+    return () => control.current.abort();
+  }, [turn]);
+  const extend = useCallback(async (direction) => {
+    const { turns } = state;
+    const path = turns.filter((each) => !each.beside);
+    const edge = direction === "up" ? path[0] : path[path.length - 1];
+    if (!edge || busy.current[direction]) return;
+    busy.current[direction] = true;
+    try {
+      const found = await readBranch(edge.turn, { before: direction === "up" ? STEP : 0, after: direction === "up" ? 0 : STEP, alone: false });
+      setState((old) => {
+        if (old.turns !== turns && !old.turns.includes(edge)) return old;
+        const known = new Set(old.turns.map((each) => each.turn));
+        const more = found.turns.filter((each) => !known.has(each.turn));
+        if (direction === "up") {
+          const all = [...more, ...old.turns];
+          return { ...old, turns: all.slice(0, MOST), earlier: found.earlier, later: old.later || all.length > MOST };
+        }
+        const all = [...old.turns, ...more];
+        return { ...old, turns: all.slice(-MOST), later: found.later, earlier: old.earlier || all.length > MOST };
+      });
+    } catch (problem) {
+      setState((old) => ({ ...old, problem }));
+    } finally {
+      busy.current[direction] = false;
+    }
+  }, [state]);
+  /** The session has grown: what follows the last turn is asked for when it comes into sight. */
+  const again = useCallback(() => setState((old) => (old.turns.length ? { ...old, later: true } : old)), []);
+  return { ...state, up: () => extend("up"), down: () => extend("down"), again };
+}
+
+/** Keeps what is read in its place when turns come in above it. Returns a reference for the element that scrolls. */
+export function useSteadyScroll(turns) {
+  const box = useRef(null);
+  const seen = useRef(null);
+  const before = box.current;
+  if (before) {
+    const top = before.getBoundingClientRect().top;
+    const first = [...before.querySelectorAll("[data-turn]")].find((each) => each.getBoundingClientRect().bottom > top);
+    seen.current = first ? { turn: first.dataset.turn, at: first.getBoundingClientRect().top - top } : null;
+  }
+  useLayoutEffect(() => {
+    if (!box.current || !seen.current) return;
+    const same = box.current.querySelector(`[data-turn="${seen.current.turn}"]`);
+    if (!same) return;
+    const moved = same.getBoundingClientRect().top - box.current.getBoundingClientRect().top - seen.current.at;
+    if (Math.abs(moved) > 1) box.current.scrollTop += moved;
+  }, [turns]);
+  return box;
+}

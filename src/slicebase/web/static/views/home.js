@@ -1,0 +1,165 @@
+// Home: what is here, what is fresh, what needs a look, the newest sessions and runs, health.
+import { useRef, useState } from "preact/hooks";
+import { useAnswer, useGrowth } from "slicebase/lib/api.js";
+import { FileLine, fileAt, FreshnessBar } from "slicebase/lib/files.js";
+import { html } from "slicebase/lib/html.js";
+import { Link } from "slicebase/lib/router.js";
+import { Answered, Badge, Busy, bytes, count, Empty, Facts, Panel, ProblemBox, Ref, When } from "slicebase/lib/ui.js";
+
+const FEW = 6;
+
+/** Asks again when something has grown, at most every two seconds. */
+function useAgain(...asked) {
+  const waiting = useRef(0);
+  useGrowth(() => {
+    if (waiting.current) return;
+    waiting.current = setTimeout(() => {
+      waiting.current = 0;
+      for (const each of asked) each.again();
+    }, 2000);
+  });
+}
+
+function Number({ value, word, many = `${word}s`, to, more }) {
+  const text = html`<strong class="num">${value.toLocaleString("en")}</strong> <span>${value === 1 ? word : many}</span>`;
+  return html`<li>${to ? html`<${Link} to=${to}>${text}<//>` : html`<span class="number">${text}</span>`}${more && html`<span class="faint">${more}</span>`}</li>`;
+}
+
+function Here({ found }) {
+  const files = Object.values(found.files).reduce((sum, each) => sum + each, 0);
+  return html`<${Panel} title="What is here" id="here" aside=${found.branch && html`branch <code>${found.branch}</code>`}>
+    <ul class="numbers">
+      <${Number} value=${files} word="file" to="/library" more=${found.archived ? `and ${found.archived.toLocaleString("en")} archived` : ""} />
+      <${Number} value=${found.rows} word="row" />
+      <${Number} value=${found.links} word="link" />
+      <${Number} value=${found.sessions} word="session" to="/sessions" />
+      <${Number} value=${found.turns} word="turn" />
+      <${Number} value=${found.contexts} word="context" to="/context" more=${found.contexts ? bytes(found.context_bytes) : ""} />
+    </ul>
+    ${files > 0 && html`<ul class="legend" aria-label="Files by type">${Object.entries(found.files).map(([type, number]) => html`<li key=${type}><${Link} to=${`/library?type=${encodeURIComponent(type)}`}>${number.toLocaleString("en")} ${type}<//></li>`)}</ul>`}
+  <//>`;
+}
+
+function Fresh({ counts }) {
+  const newest = useAnswer("/files", { limit: FEW });
+  useAgain(newest);
+  return html`<${Panel} title="What is fresh" id="fresh" aside=${html`<${Link} to="/library">all files<//>`}>
+    <${FreshnessBar} counts=${counts} />
+    <${Answered} asked=${newest}>${(found) => found.files.length
+      ? html`<ul class="plain-list">${found.files.map((file) => html`<${FileLine} key=${file.id} file=${file} />`)}</ul>`
+      : html`<${Empty}>There are no slice files yet: <code>tt create</code> and <code>tt remember</code> write them, <code>tt add docs</code> adds notes.<//>`}<//>
+  <//>`;
+}
+
+const REASONS = {
+  age: "have not changed for long",
+  "source-changed": "are derived from what has changed",
+  "source-missing": "are derived from what is not here",
+  "note-changed": "point to notes that have changed",
+  "note-missing": "point to notes that cannot be read",
+  due: "are due to be summarized",
+};
+
+const isAre = (number, words) => (number === 1 ? words.replace(/^are /, "is ").replace(/^have /, "has ").replace(/^point /, "points ") : words);
+
+/** Checks that take long in a large workspace run when they are asked for. */
+const LARGE = 2000;
+
+function Doctor({ files }) {
+  const [asked, setAsked] = useState(files <= LARGE);
+  const found = useAnswer(asked ? "/doctor" : null);
+  if (!asked) return html`<li><button type="button" class="small" onClick=${() => setAsked(true)}>ask the doctor</button> <span class="faint">it reads all ${files.toLocaleString("en")} files</span></li>`;
+  if (found.problem) return html`<li><${ProblemBox} problem=${found.problem} again=${found.again} /></li>`;
+  if (!found.answer) return html`<li><${Busy}>the doctor looks …<//></li>`;
+  const { complaints, total } = found.answer;
+  if (!total) return html`<li><${Badge} kind="good">well<//> the doctor has no complaints</li>`;
+  return html`<li><${Badge} kind="warn">${total}<//> <${Link} to="/proof?show=doctor">${total === 1 ? "complaint" : "complaints"} of the doctor<//>
+    <ul class="plain-list small-list">${complaints.slice(0, 3).map((each, at) => html`<li key=${at} class="soft clip-2"><code>${each.place.replace(/^.*[/]/, "")}</code> ${each.message}</li>`)}</ul></li>`;
+}
+
+function Attention({ found }) {
+  const stale = useAnswer("/stale", { limit: 1 });
+  const due = useAnswer("/due", { limit: 3 });
+  const runs = useAnswer("/runs", { limit: FEW });
+  const files = found ? Object.values(found.files).reduce((sum, each) => sum + each, 0) : 0;
+  const broken = found ? found.broken : [];
+  const running = runs.answer ? runs.answer.runs.filter((each) => !each.stopped && !each.problem) : [];
+  return html`<${Panel} title="What needs a look" id="look">
+    <ul class="plain-list attention">
+      ${broken.length > 0 && html`<li><${Badge} kind="bad">${broken.length}<//> <${Link} to="/proof?show=format">${broken.length === 1 ? "file" : "files"}<//> cannot be read
+        <ul class="plain-list small-list">${broken.slice(0, 3).map((each) => html`<li key=${each} class="soft mono">${each}</li>`)}</ul></li>`}
+      ${!stale.answer && !stale.problem && html`<li><${Busy} /></li>`}
+      ${stale.problem && html`<li><${ProblemBox} problem=${stale.problem} again=${stale.again} /></li>`}
+      ${stale.answer && Object.entries(stale.answer.counts).map(([kind, number]) => html`<li key=${kind}><${Badge} kind="warn">${number.toLocaleString("en")}<//> <${Link} to="/proof?show=stale">${number === 1 ? "file" : "files"}<//> ${isAre(number, REASONS[kind] || kind)}</li>`)}
+      ${due.answer && due.answer.total > 0 && html`<li><${Badge} kind="warn">${due.answer.total.toLocaleString("en")}<//> <${Link} to="/proof?show=due">${due.answer.total === 1 ? "file" : "files"}<//> ${due.answer.total === 1 ? "asks" : "ask"} for work
+        <ul class="plain-list small-list">${due.answer.files.map((each) => html`<li key=${each.id} class="clip-2"><${Link} to=${fileAt(each.id)}>${each.title || each.id}<//> <span class="soft">${each.reasons.map((why) => why.detail).join("; ")}</span></li>`)}</ul></li>`}
+      ${running.map((each) => html`<${OpenItems} key=${each.run} run=${each.run} />`)}
+      ${found && html`<${Doctor} files=${files} />`}
+    </ul>
+    ${stale.answer && !stale.answer.total && due.answer && !due.answer.total && !broken.length && html`<${Empty}>Nothing is stale, and nothing is due.<//>`}
+  <//>`;
+}
+
+/** What is open in a run that is not finished: conflicts, questions, failures. */
+function OpenItems({ run }) {
+  const status = useAnswer(`/runs/${encodeURIComponent(run)}/status`);
+  if (!status.answer) return null;
+  const { open_conflicts: conflicts, open_questions: questions, open_failures: failures } = status.answer;
+  const open = [["conflict", conflicts], ["question", questions], ["failure", failures]].filter(([, items]) => items.length);
+  if (!open.length) return null;
+  return html`<li><${Badge} kind="warn">open<//> ${open.map(([word, items]) => count(items.length, word)).join(", ")} in <${Ref} to=${`run:${run}`} long /></li>`;
+}
+
+function Sessions() {
+  const asked = useAnswer("/sessions", { limit: FEW });
+  useAgain(asked);
+  return html`<${Panel} title="Newest sessions" id="sessions" aside=${html`<${Link} to="/sessions">all sessions<//>`}>
+    <${Answered} asked=${asked}>${(found) => found.rows.length
+      ? html`<ul class="plain-list">${found.rows.map((each) => html`<${SessionLine} key=${each.session} each=${each} />`)}</ul>`
+      : html`<${Empty}>There are no sessions yet: <code>tt import</code> finds those on this machine.<//>`}<//>
+  <//>`;
+}
+
+function SessionLine({ each }) {
+  return html`<li class="file-line"><div class="file-head">
+    <${Link} class="file-title session-title clip-2" to=${`/session/${encodeURIComponent(each.session)}`}><bdi>${each.title || each.prompt || each.session}</bdi><//>
+    ${each.compactions > 0 && html`<${Badge} kind="warn" title="a summary took the place of its turns: the session shows what that lost">${count(each.compactions, "compaction")}<//>`}
+    <span class="space"></span>
+    <span class="faint num">${count(each.turns, "turn")} · <${When} time=${each.ended || each.started} dateOnly /></span>
+  </div><div class="faint clip">${[each.project, each.branch, each.model].filter(Boolean).join(" · ")}</div></li>`;
+}
+
+function Runs() {
+  const asked = useAnswer("/runs", { limit: FEW });
+  useAgain(asked);
+  return html`<${Panel} title="Runs" id="runs" aside=${html`<${Link} to="/runs">all runs<//>`}>
+    <${Answered} asked=${asked}>${(found) => found.runs.length
+      ? html`<ul class="plain-list">${found.runs.map((each) => html`<li key=${each.run} class="file-line"><div class="file-head">
+          <${Ref} to=${`run:${each.run.replace(/^run:/, "")}`} long />
+          <${Badge} kind=${each.stopped ? "" : "good"}>${each.stopped || "running"}<//>
+          <span class="space"></span><span class="faint num">${count(each.events, "event")} · <${When} time=${each.updated} dateOnly /></span></div>
+          ${each.objective && html`<div class="soft clip-2" dir="auto">${each.objective}</div>`}</li>`)}</ul>`
+      : html`<${Empty}>No agent has recorded a run yet: <code>tt run start</code>.<//>`}<//>
+  <//>`;
+}
+
+function Health({ found }) {
+  const seal = found.last_seal;
+  return html`<${Panel} title="Health" id="health" aside=${html`<${Link} to="/proof">verify<//>`}>
+    <${Facts} of=${{
+      "last seal": seal ? html`<${Link} to="/proof?show=seals"><${When} time=${seal.time} /><//>` : html`<span>none: <code>tt seal</code></span>`,
+      database: bytes(found.database_bytes), index: bytes(found.index_bytes),
+      kernel: { native: "compiled", plain: "plain" }[found.kernel] || "not there", version: found.version }} />
+  <//>`;
+}
+
+export function Home() {
+  const status = useAnswer("/status");
+  useAgain(status);
+  const found = status.answer;
+  return html`<h1>${found ? found.name : "Home"}</h1>
+    ${status.problem && html`<${ProblemBox} problem=${status.problem} again=${status.again} />`}
+    ${found ? html`<${Here} found=${found} />` : !status.problem && html`<${Panel} title="What is here" id="here"><${Busy} /><//>`}
+    <div class="columns"><${Fresh} counts=${found ? found.freshness : {}} /><${Attention} found=${found} /></div>
+    <div class="columns"><${Sessions} /><div><${Runs} />${found && html`<${Health} found=${found} />`}</div></div>`;
+}

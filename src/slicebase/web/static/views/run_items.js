@@ -1,0 +1,111 @@
+// What a run knows, now or at a snapshot: claims, conflicts, questions and failures; and cited text in its place.
+import { useState } from "preact/hooks";
+import { part, useAnswer, usePages } from "slicebase/lib/api.js";
+import { html } from "slicebase/lib/html.js";
+import { choose, href, Link } from "slicebase/lib/router.js";
+import { Answered, Badge, Empty, More, placeOf, Ref } from "slicebase/lib/ui.js";
+
+const STATUS = { verified: "good", candidate: "", retracted: "bad", open: "warn", resolved: "good", found: "good", changed: "warn", gone: "bad", purged: "" };
+
+/** The status of an item or of a quote. */
+export const ItemStatus = ({ value }) => (value ? html`<${Badge} kind=${STATUS[value] || ""}>${value}<//>` : null);
+
+const ends = (text, limit, atEnd) => {
+  const letters = Array.from(text);
+  if (letters.length <= limit) return text;
+  return atEnd ? `…${letters.slice(-limit).join("")}` : `${letters.slice(0, limit).join("")}…`;
+};
+
+/** The cited text with what stands around it now, and whether it is still there. */
+function Place({ evidence }) {
+  const asked = useAnswer(`/evidence/${part(evidence)}`, { around: 400 });
+  return html`<${Answered} asked=${asked}>${(found) => {
+    const inText = found.now && { start: found.now.start + found.offset, end: found.now.end + found.offset };
+    const place = placeOf(found.chunk_id, found.file ? inText : found.now, found.file);
+    return html`<div class="place">
+      <div class="row">
+        <${ItemStatus} value=${found.status} />
+        ${!found.sound && html`<${Badge} kind="bad" title="its id, hash, span and quote do not agree">not sound<//>`}
+        <${Ref} to=${found.chunk_id} span=${found.now} file=${found.file} />
+        ${found.role && html`<span class="faint">${found.role}</span>`}
+        ${found.time && html`<time class="faint" datetime=${found.time}>${found.time.slice(0, 16).replace("T", " ")}</time>`}
+        <span class="faint num">characters ${found.span.start}–${found.span.end} of ${found.length.toLocaleString("en")}</span>
+        <span class="space"></span>
+        ${place && html`<${Link} to=${place}>open in its place<//>`}
+        <${Link} to=${href("/proof/why", { ref: found.evidence_id })}>why<//>
+      </div>
+      ${found.now
+        ? html`<blockquote dir="auto"><span class="faint">${ends(found.before, 400, true)}</span><mark>${found.quote}</mark><span class="faint">${ends(found.after, 400, false)}</span></blockquote>`
+        : html`<blockquote dir="auto">${found.quote === null ? html`<span class="faint">The words were purged.</span>` : html`<s>${found.quote}</s>`}</blockquote>`}
+    </div>`;
+  }}<//>`;
+}
+
+/** A quote that something rests on; it opens with the text around it. */
+export function QuoteLine({ quote }) {
+  const [open, setOpen] = useState(false);
+  const words = quote.quote === null ? "(the words are gone)" : `“${ends(quote.quote.replace(/\s+/g, " "), 160, false)}”`;
+  return html`<li class="quote">
+    <button type="button" class="plain-button" aria-expanded=${open} onClick=${() => setOpen(!open)}><span dir="auto">${words}</span></button>
+    <span class="faint"><${Ref} to=${quote.chunk_id} span=${quote.span} /></span>
+    ${open && html`<${Place} evidence=${quote.evidence_id} />`}
+  </li>`;
+}
+
+const Quotes = ({ quotes }) => (quotes.length ? html`<ul class="quotes">${quotes.map((each, at) => html`<${QuoteLine} key=${each.evidence_id + at} quote=${each} />`)}</ul>` : null);
+
+/** Choices with their numbers, of which one may be chosen. */
+function Choices({ name, counts, total, chosen }) {
+  const all = Object.entries(counts).filter(([, number]) => number);
+  if (all.length < 2 && !chosen) return null;
+  return html`<div class="choices" role="group" aria-label=${name}>
+    ${[["", total], ...all].map(([value, number]) => html`<button type="button" class="small" aria-pressed=${value === chosen} key=${value} onClick=${() => choose({ [name]: value })}>${value || "all"} <span class="faint num">${number.toLocaleString("en")}</span></button>`)}
+  </div>`;
+}
+
+export function ClaimItem({ item, run }) {
+  return html`<div class="item">
+    <div class="row"><${ItemStatus} value=${item.status} />${item.kind && html`<${Badge}>${item.kind}<//>`}<${Ref} to=${`claim:${run}/${item.claim_id}`}>${item.claim_id}<//>
+      ${item.changed !== item.since && html`<span class="faint">changed in snapshot ${item.changed}</span>`}</div>
+    <p dir="auto" class="stated">${item.statement}</p>
+    <${Quotes} quotes=${item.evidence} />
+    ${!item.evidence.length && item.status === "verified" && html`<p class="faint">Nothing is cited.</p>`}
+  </div>`;
+}
+
+export function ConflictItem({ item }) {
+  return html`<div class="item">
+    <div class="row"><${ItemStatus} value=${item.status} /><code>${item.conflict_id}</code></div>
+    <p dir="auto" class="stated">${item.description}</p>
+    <div class="sides">
+      ${[["One side", item.side_a], ["Other side", item.side_b]].map(([name, quotes]) => html`<div key=${name}><h3>${name}</h3>${quotes.length ? html`<${Quotes} quotes=${quotes} />` : html`<p class="faint">nothing is cited</p>`}</div>`)}
+    </div>
+  </div>`;
+}
+
+export function FailureItem({ item }) {
+  return html`<div class="item">
+    <div class="row"><${ItemStatus} value=${item.status} /><${Badge}>${item.category}<//><code dir="auto">${item.where}</code><span class="faint">${item.failure_id}</span></div>
+    <p dir="auto" class="stated mono">${item.why}</p>
+  </div>`;
+}
+
+/** The claims, conflicts, failures or questions of a run (`/runs/…`) or a snapshot (`/snapshots/…`). */
+export function Items({ owner, kind, route, run }) {
+  const status = route.query.status || "";
+  const claimKind = kind === "claims" ? route.query.kind || "" : "";
+  const params = kind === "questions" ? { limit: 50 } : { limit: 50, status, kind: claimKind };
+  const pages = usePages(`${owner}/${kind}`, params, kind);
+  const shown = {
+    claims: (item) => html`<${ClaimItem} item=${item} run=${run} />`,
+    conflicts: (item) => html`<${ConflictItem} item=${item} />`,
+    failures: (item) => html`<${FailureItem} item=${item} />`,
+    questions: (text) => html`<p dir="auto" class="stated">${text}</p>`,
+  }[kind];
+  const total = pages.first && kind !== "questions" ? Object.values(pages.first.statuses).reduce((sum, number) => sum + number, 0) : 0;
+  return html`
+    ${pages.first && kind !== "questions" && html`<div class="row"><${Choices} name="status" counts=${pages.first.statuses} total=${total} chosen=${status} />${kind === "claims" && html`<${Choices} name="kind" counts=${pages.first.kinds} total=${total} chosen=${claimKind} />`}</div>`}
+    <ol class="items">${pages.items.map((item, at) => html`<li key=${at}>${shown(item)}</li>`)}</ol>
+    ${!pages.items.length && !pages.busy && !pages.problem && html`<${Empty}>No ${kind}.<//>`}
+    <${More} pages=${pages} />`;
+}

@@ -1,0 +1,43 @@
+// A branch as a chat: turns are read in both directions as one scrolls, and stay in their place.
+import { useEffect, useRef } from "preact/hooks";
+import { html } from "slicebase/lib/html.js";
+import { useSteadyScroll } from "slicebase/lib/session_windows.js";
+import { Busy, ProblemBox } from "slicebase/lib/ui.js";
+import { TurnBlock } from "slicebase/views/session_turn.js";
+
+const NEAR = 900; // pixels from an end at which more is read
+
+export function Chat({ reading, session, chosen, anchor, slice, agents, cited, grown }) {
+  const box = useSteadyScroll(reading.turns);
+  const atEnd = useRef(false);
+  const look = () => {
+    const here = box.current;
+    if (!here) return;
+    if (here.scrollTop < NEAR && reading.earlier) reading.up();
+    if (here.scrollHeight - here.scrollTop - here.clientHeight < NEAR && reading.later) reading.down();
+    atEnd.current = !reading.later && here.scrollHeight - here.scrollTop - here.clientHeight < 60;
+  };
+  useEffect(look, [reading.turns, reading.later, reading.earlier]);
+  useEffect(() => {
+    const here = box.current && chosen && box.current.querySelector(`[data-turn="${CSS.escape(chosen)}"]`);
+    if (!here) return;
+    const frame = box.current.getBoundingClientRect();
+    const place = here.getBoundingClientRect();
+    if (place.top < frame.top || place.top > frame.bottom - 80) box.current.scrollTop += place.top - frame.top - (reading.center === chosen ? 60 : 20);
+  }, [chosen, reading.center]);
+  useEffect(() => {
+    if (!grown || !atEnd.current) return undefined;
+    const waiting = setTimeout(() => {
+      if (box.current) box.current.scrollTop = box.current.scrollHeight;
+    }, 250);
+    return () => clearTimeout(waiting);
+  }, [grown, reading.turns.length]);
+  return html`<div class="chat" ref=${box} onScroll=${look} tabindex="0" role="region" aria-label="Chat">
+    ${reading.problem && html`<${ProblemBox} problem=${reading.problem} />`}
+    ${reading.earlier ? html`<p class="faint end">earlier turns …</p>` : reading.turns.length > 0 && html`<p class="faint end">the beginning</p>`}
+    ${reading.turns.map((turn) => html`<${TurnBlock} key=${turn.turn} turn=${turn} session=${session} isChosen=${turn.turn === chosen} isAnchor=${turn.turn === anchor}
+      hasSlice=${Boolean(slice)} selected=${slice ? slice.selected.get(turn.turn) : null} agents=${agents.get(turn.turn)} cited=${cited && cited.turn === turn.turn ? cited : null} />`)}
+    ${!reading.turns.length && !reading.problem && html`<${Busy} />`}
+    ${reading.later ? html`<p class="faint end">later turns …</p>` : reading.turns.length > 0 && html`<p class="faint end">the end</p>`}
+  </div>`;
+}

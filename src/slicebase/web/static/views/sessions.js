@@ -1,0 +1,45 @@
+// Sessions: the list of conversations, the newest first.
+import { useGrowth, usePages } from "slicebase/lib/api.js";
+import { html } from "slicebase/lib/html.js";
+import { choose, Link } from "slicebase/lib/router.js";
+import { Empty, More, SearchBox, When } from "slicebase/lib/ui.js";
+
+const thousands = (number) => (number < 1000 ? String(number) : number < 10000 ? `${(number / 1000).toFixed(1)}k` : `${Math.floor(number / 1000)}k`);
+const folder = (path) => path.split("/").filter(Boolean).slice(-2).join("/") || path;
+
+export function Sessions({ route }) {
+  const query = route.query.q || "";
+  const pages = usePages("/sessions", { query, limit: 60 }, "rows");
+  useGrowth((grown) => Object.keys(grown.sessions).length && !pages.busy && window.scrollY < 200 && pages.again());
+  return html`<h1>Sessions</h1>
+    <div class="row sessions-search">
+      <${SearchBox} value=${query} onWords=${(words) => choose({ q: words })} label="Filter sessions" placeholder="words, project:, tool:, file:, role:, kind:, after:, before:, -word" />
+    </div>
+    ${!pages.busy && !pages.problem && !pages.items.length && html`<${Empty}>${query ? "No session has this." : "No conversation is stored yet. `tt import` reads those of coding agents."}<//>`}
+    <ul class="sessions">${pages.items.map((each) => html`<${SessionItem} key=${each.session} of=${each} />`)}</ul>
+    <${More} pages=${pages} label="more sessions" />`;
+}
+
+function SessionItem({ of }) {
+  const [base, agent] = of.session.split("#agent-");
+  return html`<li class=${agent ? "agent" : ""}>
+    <${Link} class="session-link" to=${`/session/${encodeURIComponent(of.session)}`}>
+      <span class="session-when"><${When} time=${of.ended} /></span>
+      <span class="what">
+        <span class="title">${agent && html`<span class="faint">subagent · </span>`}${of.title || of.prompt || html`<span class="faint">${of.tokens ? "no prompt" : "purged"}</span>`}</span>
+        <span class="details">
+          ${of.project && html`<span title=${of.project}>${folder(of.project)}</span>`}
+          ${of.branch && html`<span class="mono">${of.branch}</span>`}
+          ${of.model && html`<span>${of.model}</span>`}
+          <span>${of.format}</span>
+          <span class="mono faint">${base.slice(0, 8)}${agent ? `#${agent.slice(0, 8)}` : ""}</span>
+        </span>
+      </span>
+      <span class="figures">
+        <span class="num" title="turns">${of.turns.toLocaleString("en")}<span class="unit"> turns</span></span>
+        <span class="num" title="tokens">${thousands(of.tokens)}<span class="unit"> tokens</span></span>
+        <span class="num compacted" title="compactions">${of.compactions ? `${of.compactions} compacted` : ""}</span>
+      </span>
+    <//>
+  </li>`;
+}

@@ -1,0 +1,83 @@
+"""Recalled texts stay texts, whatever they hold, in the pages of a server and in exported ones."""
+
+from pathlib import Path
+
+import pytest
+
+from slicebase.core.refs import parse
+from slicebase.web.exports import exported_page
+from tests.browser import hostile
+from tests.browser.addresses import VIEWS, address_of
+from tests.browser.conftest import Look
+from tests.browser.memories import Shown, at_rest, turn_id
+from tests.browser.servers import Server
+from tests.browser.visits import Visit
+
+# Views whose hostile texts are in sight as soon as they are there.
+SAYING = {
+    "session",
+    "turn",
+    "recorded",
+    "run",
+    "snapshot",
+    "file markdown",
+    "file jsonl",
+    "file text",
+    "file code",
+    "why",
+}
+
+
+# Opens everything that opens, and presses every button.
+OPEN = (
+    """() => document.querySelectorAll("main summary, main button:not([disabled])").forEach((each) => each.click())"""
+)
+
+
+def is_harmless(visit: Visit, url: str) -> None:
+    """Checks that no script ran, that the page is where it was, and that no markup became an element."""
+    assert visit.run("window.ran") is None
+    assert visit.page.url == url or "/turn/" in url  # that leads to its session
+    assert visit.page.locator("main script, main iframe, main style, main object, main embed").count() == 0
+    assert visit.page.locator("main img, main svg[onload], main b, main [onerror], main [onmouseover]").count() == 0
+    links = visit.run("() => [...document.querySelectorAll('a[href]')].map((each) => each.href)")
+    assert {link.partition(":")[0] for link in links} <= {"http", "https", "file"}
+    assert not [link for link in links if link.startswith("file:///etc")]
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_hostile_texts_do_nothing_and_are_shown_as_they_are(
+    look: Look, bad_server: Server, bad: Shown, view: str
+) -> None:
+    """`look` also checks that no dialog and no page was opened, and that no other host was asked."""
+    anchor = turn_id(1, hostile.SESSION)
+    url = bad_server.url + address_of(view, bad, session=hostile.SESSION, anchor=anchor, words="alert")
+    visit = look(url, width=390)
+    is_harmless(visit, url)
+    assert visit.overflow <= 0
+    if view in SAYING:
+        assert "alert(" in visit.text
+        assert "<img" in visit.text or "<script>" in visit.text
+    visit.run(OPEN)
+    visit.settle()
+    assert visit.run("window.ran") is None
+    assert visit.page.locator("main script, main iframe, main img").count() == 0
+
+
+def test_a_session_with_a_hostile_name_has_an_address(look: Look, bad_server: Server, bad: Shown) -> None:
+    name = f"a session {hostile.NAME}"
+    visit = look(bad_server.url + address_of("session", bad, session=name))
+    assert visit.page.locator(".problem").count() == 0
+    assert "alert(" in visit.text
+
+
+def test_exported_pages_of_hostile_texts_do_nothing(look: Look, bad: Shown, tmp_path: Path) -> None:
+    files = [f"file:{bad.files[kind]}" for kind in ("markdown", "jsonl", "text", "pointer")]
+    with at_rest(bad.root) as memory:
+        turn = f"turn:{turn_id(1, hostile.SESSION)}"
+        for number, name in enumerate((turn, f"run:{bad.run}", *files, *bad.manifests)):
+            page = tmp_path / f"{number}.html"
+            page.write_bytes(exported_page(memory, parse(name), 0))
+            visit = look(page.as_uri(), width=390)
+            is_harmless(visit, page.as_uri())
+            assert visit.requests == [page.as_uri()]

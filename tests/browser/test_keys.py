@@ -1,0 +1,98 @@
+"""The pages without a mouse: the order of the keyboard, keys, and a focus that is seen."""
+
+import pytest
+
+from tests.browser.addresses import address_of
+from tests.browser.conftest import Look
+from tests.browser.memories import Shown
+from tests.browser.servers import Server
+
+FROM_THE_TOP = "() => { document.body.tabIndex = -1; document.body.focus(); }"
+FOCUS = """() => {
+    const each = document.activeElement;
+    if (!each || each === document.body) return null;
+    const style = getComputedStyle(each);
+    return {
+        name: (each.getAttribute("aria-label") || each.textContent || each.getAttribute("placeholder") || "").trim(),
+        tag: each.tagName, inside: Boolean(each.closest("main")), y: each.getBoundingClientRect().y,
+        seen: style.outlineStyle !== "none" && parseFloat(style.outlineWidth) > 0,
+    };
+}"""
+
+
+@pytest.mark.parametrize("view", ["home", "slice", "asked", "run", "library", "file jsonl", "proof"])
+def test_the_keyboard_reaches_everything_in_order_and_the_focus_is_seen(
+    look: Look, server: Server, shown: Shown, view: str
+) -> None:
+    visit = look(server.url + address_of(view, shown))
+    visit.run(FROM_THE_TOP)
+    steps = []
+    for _ in range(40):
+        visit.page.keyboard.press("Tab")
+        steps.append(visit.run(FOCUS))
+    reached = [each for each in steps if each]
+    assert reached[0]["name"] == "Skip to the content"
+    assert [each["name"] for each in reached[1:8]] == [
+        "Slicebase",
+        "Home",
+        "Sessions",
+        "Context",
+        "Runs",
+        "Library",
+        "Proof",
+    ]
+    assert any(each["inside"] for each in reached)
+    assert all(each["seen"] for each in reached), [each for each in reached if not each["seen"]]
+    assert all(each["name"] or each["tag"] in ("INPUT", "SELECT", "MAIN") for each in reached)
+    assert len({(each["name"], each["y"]) for each in reached}) > 8, "the keyboard is caught"
+
+
+def test_keys_go_to_every_view_search_and_list_themselves(look: Look, server: Server) -> None:
+    visit = look(server.url)
+    for key, path in (
+        ("s", "/sessions"),
+        ("c", "/context"),
+        ("r", "/runs"),
+        ("l", "/library"),
+        ("p", "/proof"),
+        ("h", "/"),
+    ):
+        visit.page.keyboard.press("Escape")  # some views begin with a field
+        visit.page.keyboard.type(f"g{key}")
+        visit.page.wait_for_function("path => location.pathname === path", arg=path)
+        visit.settle()
+    visit.page.keyboard.press("?")
+    assert "go to Library" in visit.page.inner_text("[role=dialog]")
+    visit.page.keyboard.press("?")
+    assert visit.page.locator("[role=dialog]").count() == 0
+    visit.page.keyboard.press("/")
+    visit.page.wait_for_function("() => location.pathname === '/library'")
+    visit.settle()
+    visit.page.keyboard.press("Escape")
+    visit.page.keyboard.press("/")
+    visit.page.keyboard.type("codes")
+    visit.page.wait_for_function("() => location.search.includes('codes')")
+    visit.settle()
+    assert "Decisions" in visit.text
+
+
+def test_the_first_key_skips_the_navigation(look: Look, server: Server) -> None:
+    visit = look(server.url)
+    visit.run(FROM_THE_TOP)
+    visit.page.keyboard.press("Tab")
+    visit.page.keyboard.press("Enter")
+    visit.page.keyboard.press("Tab")
+    assert visit.run(FOCUS)["inside"]
+
+
+def test_colours_are_chosen_once_for_all_views(look: Look, server: Server) -> None:
+    visit = look(server.url)
+    colour = "getComputedStyle(document.documentElement).backgroundColor"
+    light = visit.run(colour)
+    visit.page.get_by_role("button", name="Colours").click()
+    visit.page.get_by_role("button", name="Colours").click()
+    assert visit.run("document.documentElement.dataset.theme") == "dark"
+    assert visit.run(colour) != light
+    visit.page.goto(f"{server.url}/runs")
+    visit.settle()
+    assert visit.run("document.documentElement.dataset.theme") == "dark"

@@ -1,0 +1,165 @@
+"""The session page: a slider changes the slice, the way back works, and a session grows while one watches."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.browser.addresses import address_of
+from tests.browser.conftest import Look
+from tests.browser.memories import ANCHOR, GROWING, LONG, TEAM, Shown, growing, opened, turn_id
+from tests.browser.servers import Server
+from tests.browser.visits import Visit
+
+SLICE_ID = ".slice-hashes dd code"
+
+
+def slice_id(visit: Visit, *, after: str = "") -> str:
+    """Returns the `slice_id` that the page shows, as soon as it is another one."""
+    changed = "([place, old]) => ![old, undefined].includes(document.querySelector(place)?.textContent)"
+    visit.page.wait_for_function(changed, arg=[SLICE_ID, after])
+    found: str = visit.page.locator(SLICE_ID).first.inner_text()
+    return found
+
+
+def test_a_slider_changes_the_slice_and_the_address_which_opens_the_same_again(
+    look: Look, server: Server, shown: Shown
+) -> None:
+    visit = look(server.url + address_of("slice", shown))
+    before = slice_id(visit)
+    with visit.page.expect_response(lambda response: "max_nodes=5" in response.url):
+        visit.page.locator("#p-max_nodes").evaluate(
+            """(each) => {
+                each.value = 5;
+                each.dispatchEvent(new Event("input", { bubbles: true }));
+                each.dispatchEvent(new Event("change", { bubbles: true }));
+            }"""
+        )
+    after = slice_id(visit, after=before)
+    assert "max_nodes=5" in visit.address
+    assert "5 turns" in visit.text
+    again = look(server.url + visit.address)
+    assert slice_id(again) == after != before
+
+
+def test_keys_move_a_slider_and_the_slice_follows(look: Look, server: Server, shown: Shown) -> None:
+    visit = look(server.url + address_of("slice", shown))
+    before = slice_id(visit)
+    visit.page.locator("#p-max_radius").focus()
+    visit.page.keyboard.press("Home")  # no hops: the anchor alone
+    slice_id(visit, after=before)
+    assert "1 turn" in visit.text
+
+
+def test_the_way_back_leads_over_what_was_chosen(look: Look, server: Server, shown: Shown) -> None:
+    visit = look(server.url + address_of("session", shown))
+    first = visit.address
+    visit.page.get_by_role("button", name="last", exact=True).click()
+    visit.page.wait_for_function("old => location.search !== old", arg="")
+    visit.settle()
+    second = visit.address
+    visit.page.go_back()
+    visit.page.wait_for_function("old => location.search === old", arg="")
+    assert (visit.address, second != first) == (first, True)
+    visit.page.go_forward()
+    visit.page.wait_for_function("old => location.search !== old", arg="")
+    assert visit.address == second
+
+
+def test_branches_subagents_and_compactions_are_on_the_page(look: Look, server: Server, shown: Shown) -> None:
+    team = look(server.url + address_of("session", shown, session=TEAM) + f"?turn={turn_id(11)}")
+    assert "1 subagent" in team.text
+    assert "branch" in team.text
+    assert "row.append(order.code)" in team.text
+    agent = look(server.url + address_of("session", shown, session=f"{TEAM}#agent-a77"))
+    assert "Code is used in 3 files." in agent.text
+    long = look(server.url + address_of("session", shown, session=LONG))
+    long.page.get_by_role("button", name="compaction 1").click()
+    long.settle()
+    long.page.get_by_role("button", name="what it lost").click()
+    long.page.wait_for_selector("text=Money stays in integer cents")
+
+
+@pytest.fixture
+def live(tmp_path: Path) -> Iterator[tuple[Server, Path]]:
+    root = tmp_path / "live"
+    root.mkdir()
+    with opened(root) as memory:
+        memory.import_(growing(tmp_path / "talk.jsonl", range(4)))
+    with Server(lambda: opened(root)) as server:
+        yield server, root
+
+
+def test_a_session_grows_while_one_watches(live: tuple[Server, Path], look: Look, tmp_path: Path) -> None:
+    """Another process imports: as an agent's hook does."""
+    server, root = live
+    visit = look(f"{server.url}/session/{GROWING}?turn={turn_id(103, GROWING)}")
+    assert "Line 3 of a talk" in visit.text
+    assert "Line 6 of a talk" not in visit.text
+    longer = growing(tmp_path / "talk.jsonl", range(8))
+    subprocess.run(
+        [sys.executable, "-m", "slicebase", "--root", root, "import", longer], check=True, capture_output=True
+    )
+    visit.page.wait_for_selector("text=Line 6 of a talk")
+    visit.page.wait_for_selector("text=8 turns")
+    assert visit.run("performance.getEntriesByType('navigation').length") == 1
+
+
+def test_a_server_that_stops_is_missed_and_found_again(live: tuple[Server, Path], look: Look) -> None:
+    server, _ = live
+    visit = look(f"{server.url}/session/{GROWING}")
+    visit.allowed = ("console: Failed to load resource", "console: Fetch", "error: ")
+    server.stop()
+    visit.page.keyboard.type("gl")
+    visit.page.wait_for_selector(".problem")
+    assert "The server does not answer." in visit.text
+    server.start()
+    for _ in range(20):  # the buttons that are there now: a view that asks again replaces them
+        if not visit.run("[...document.querySelectorAll('.problem button')].map((each) => each.click()).length"):
+            break
+        visit.settle()
+    assert visit.page.locator(".problem").count() == 0
+    visit.page.keyboard.press("Escape")  # the library begins in its search field
+    visit.page.keyboard.type("gs")
+    visit.page.wait_for_selector(f"text={GROWING[:8]}")
+
+
+def test_many_pages_of_one_browser_watch_at_once(live: tuple[Server, Path], look: Look, tmp_path: Path) -> None:
+    """A browser has six connections to a server, and a page that watches must not keep one for itself."""
+    server, root = live
+    first = look(f"{server.url}/session/{GROWING}")
+    others = [first.page.context.new_page() for _ in range(8)]
+    first.allowed = ("another page was opened",)
+    for page in others:
+        page.goto(f"{server.url}/session/{GROWING}?turn={turn_id(103, GROWING)}")
+        page.wait_for_selector("text=Line 3 of a talk")
+    first.page.close()  # the one that holds the stream
+    others[0].wait_for_timeout(1000)
+    longer = growing(tmp_path / "talk.jsonl", range(8))
+    subprocess.run(
+        [sys.executable, "-m", "slicebase", "--root", root, "import", longer], check=True, capture_output=True
+    )
+    for page in others:
+        page.wait_for_selector("text=Line 6 of a talk")
+
+
+def test_a_turn_of_another_session_leads_to_its_own(look: Look, server: Server) -> None:
+    visit = look(f"{server.url}/session/{TEAM}?turn={ANCHOR}")
+    visit.page.wait_for_url(f"**/session/{LONG}?turn={ANCHOR}")
+    visit.settle()
+    assert visit.page.locator(f'article.is-chosen[data-turn="{ANCHOR}"]').count() == 1
+
+
+def test_a_text_is_copied_where_a_browser_has_no_clipboard_for_pages(look: Look, server: Server, shown: Shown) -> None:
+    """Browsers offer it to pages with TLS and to those of this machine only."""
+    visit = look(server.url + address_of("slice", shown))
+    slice_id(visit)
+    visit.run("""() => {
+        Object.defineProperty(navigator, "clipboard", { value: undefined });
+        document.addEventListener("copy", () => { window.taken = document.activeElement.value; });
+    }""")
+    visit.page.get_by_role("button", name="copy as command").click()
+    visit.page.wait_for_selector("button:text-is('copied')")
+    assert visit.run("window.taken") == visit.page.inner_text("pre.command")

@@ -1,0 +1,129 @@
+"""A browser, and visits of its pages that write down everything that should not happen."""
+
+import os
+import shutil
+from contextlib import contextmanager
+from time import monotonic
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from playwright.sync_api import Browser, ConsoleMessage, Dialog, Page, Request
+
+PROGRAMS: Final = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
+MISSING: Final = "Chromium is missing: `apt-get install chromium` installs it, or CHROMIUM names another one"
+SECONDS: Final = 30
+_QUIET: Final = 0.15  # seconds without a sign of work after which a view is complete
+_STREAM: Final = "/api/v1/changes"  # it is open as long as the page
+
+
+@contextmanager
+def chromium() -> "Iterator[Browser]":
+    """Starts Chromium: that of $CHROMIUM, else the system's own."""
+    from playwright.sync_api import sync_playwright
+
+    program = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, PROGRAMS)), None)
+    if program is None:
+        raise SystemExit(MISSING)
+    arguments = ["--no-sandbox"] if os.geteuid() == 0 else []  # root has no sandbox
+    with sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=program, args=[*arguments, "--font-render-hinting=none"])
+        yield browser
+        browser.close()
+
+
+class Visit:
+    """A page that was opened. `troubles` are errors, dialogs, and requests that leave the server."""
+
+    def __init__(
+        self, browser: "Browser", address: str, *, dark: bool = False, width: int = 1280, height: int = 800
+    ) -> None:
+        self._troubles: list[str] = []
+        self.requests: list[str] = []
+        self._open: set[Request] = set()
+        self.allowed: tuple[str, ...] = ()  # beginnings of troubles that a test wants
+        self._host = urlsplit(address).netloc
+        self._context = browser.new_context(
+            viewport={"width": width, "height": height},
+            color_scheme="dark" if dark else "light",
+            reduced_motion="reduce",
+            locale="en-GB",
+            timezone_id="UTC",
+            permissions=["clipboard-read", "clipboard-write"],
+        )
+        self._context.set_default_timeout(1000 * SECONDS)
+        self.page: Page = self._context.new_page()
+        self._context.on("page", lambda page: self._trouble(f"another page was opened: {page.url}"))
+        self.page.on("console", self._said)
+        self.page.on("pageerror", lambda error: self._trouble(f"error: {error}"))
+        self.page.on("request", self._asked)
+        self.page.on("requestfinished", self._answered)
+        self.page.on("requestfailed", self._answered)
+        self.page.on("dialog", self._dialog)
+        self.page.goto(address)
+        self.settle()
+
+    def settle(self) -> None:
+        """Waits until the view is there, all that it asked for has come, and nothing of it says that it still reads."""
+        self.page.wait_for_selector("main h1")
+        until, quiet_since = monotonic() + SECONDS, monotonic()
+        while monotonic() - quiet_since < _QUIET:
+            assert monotonic() < until, (self.page.url, [each.url for each in self._open])
+            self.page.wait_for_timeout(25)
+            if self._open or self.page.locator("main .busy, main [aria-busy=true]").count():
+                quiet_since = monotonic()
+
+    @property
+    def text(self) -> str:
+        """What the view says."""
+        return str(self.page.inner_text("main"))
+
+    @property
+    def address(self) -> str:
+        """The path and the query that are shown."""
+        place = urlsplit(str(self.page.url))
+        return place.path + (f"?{place.query}" if place.query else "")
+
+    @property
+    def overflow(self) -> int:
+        """How many pixels the page is wider than the window."""
+        found: int = self.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        return found
+
+    def run(self, script: str, *arguments: Any) -> Any:
+        return self.page.evaluate(script, *arguments)
+
+    def close(self) -> None:
+        self._context.close()
+
+    @property
+    def troubles(self) -> list[str]:
+        return [each for each in self._troubles if not each.startswith(self.allowed)]
+
+    def _trouble(self, what: str) -> None:
+        self._troubles.append(what)
+
+    def _said(self, message: "ConsoleMessage") -> None:
+        if message.type in ("error", "warning"):
+            self._trouble(f"console: {message.text}")
+
+    def _asked(self, request: "Request") -> None:
+        self.requests.append(request.url)
+        place = urlsplit(request.url)
+        if place.path != _STREAM:
+            self._open.add(request)
+        if place.scheme != "data" and place.netloc != self._host:
+            self._trouble(f"another host: {request.url}")
+        elif place.scheme == "http" and not (
+            request.is_navigation_request() or place.path.startswith(("/api/v1/", "/static/"))
+        ):
+            self._trouble(f"no address of ours: {request.url}")
+
+    def _answered(self, request: "Request") -> None:
+        self._open.discard(request)
+
+    def _dialog(self, dialog: "Dialog") -> None:
+        self._trouble(f"dialog: {dialog.message}")
+        dialog.dismiss()

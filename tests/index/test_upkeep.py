@@ -1,0 +1,47 @@
+"""The index is brought up to date with the truth: turns and texts are read together, as they would be one by one."""
+
+from pathlib import Path
+
+import pytest
+
+from slicebase.base import Slicebase
+from slicebase.index import upkeep
+from slicebase.index.turn_schema import IndexedTurn
+
+SAMPLES = Path(upkeep.__file__).parent.parent / "samples"
+ALONE = "SELECT record, NULL FROM turns WHERE rowid > ? ORDER BY rowid"
+OF_ANOTHER = """
+SELECT record, (SELECT bytes FROM texts WHERE owner = 'session:' || session AND bytes IS NOT NULL LIMIT 1)
+FROM turns WHERE rowid > ? ORDER BY rowid
+"""
+
+
+def turns_of(memory: Slicebase, after: int = 0) -> list[IndexedTurn]:
+    return list(upkeep._turns_to_add(memory.truth, after, []))
+
+
+def test_turns_that_are_read_with_their_texts_are_those_that_are_read_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Slicebase.init(tmp_path) as memory:
+        memory.import_([SAMPLES / "long-session.jsonl", SAMPLES / "claude-code-session.jsonl"])
+        with monkeypatch.context() as patched:
+            patched.delattr(upkeep, "_text_of")  # no text is looked up by itself
+            together, later = turns_of(memory), turns_of(memory, 400)
+        monkeypatch.setattr(upkeep, "_WITH_TEXTS", ALONE)
+        assert together == turns_of(memory)
+        assert later == turns_of(memory, 400)
+        assert len(together) > 400
+        assert 0 < len(later) < len(together)
+
+
+def test_a_text_counts_only_if_the_record_names_its_digest_where_the_query_reads_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A record that somebody has written in another form is read as it says."""
+    with Slicebase.init(tmp_path) as memory:
+        memory.import_([SAMPLES / "claude-code-session.jsonl"])
+        right = turns_of(memory)
+        monkeypatch.setattr(upkeep, "_WITH_TEXTS", OF_ANOTHER)
+        monkeypatch.setattr(upkeep, "_DIGEST", slice(0, 1))
+        assert turns_of(memory) == right

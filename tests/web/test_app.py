@@ -1,0 +1,178 @@
+"""The application: methods, addresses, errors, and that what reads writes nothing."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from slicebase.base import Slicebase
+from slicebase.web.api.table import ENDPOINTS
+from slicebase.web.pages import views
+from slicebase.web.routes import ApiRoutes
+from tests.web.conftest import client_of
+
+TURN = "0961d9aa-a012-46c7-b376-16f70598151d"
+SECRET = "gh" + "p_" + "7hQ2mZ9xK4vB8nR1cT6wY3jL5sD0fG2aE9uP"  # invented, and built at run time
+
+
+def test_the_status_of_a_workspace_is_an_answer_of_the_api(client: TestClient) -> None:
+    answer = client.get("/api/v1/status")
+    assert answer.status_code == 200
+    assert answer.json()["sessions"] == 2
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
+@pytest.mark.parametrize("path", ["/api/v1/status", "/health", "/", "/static/app.js", "/api/v1/openapi.json"])
+def test_another_method_is_refused_with_those_that_are_allowed(writer: TestClient, method: str, path: str) -> None:
+    answer = writer.request(method, path)
+    assert answer.status_code == 405
+    assert set(answer.headers["allow"].split(", ")) == {"GET", "HEAD"}
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert answer.json()["code"] == "wrong-method"
+
+
+def test_reading_an_address_that_writes_is_refused(writer: TestClient) -> None:
+    answer = writer.get("/api/v1/remember")
+    assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
+
+
+def test_head_has_the_headers_of_get(client: TestClient) -> None:
+    for path in ("/api/v1/status", "/", "/static/app.js", "/health"):
+        assert client.head(path).status_code == client.get(path).status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/api/v1/nothing", "/api/v1/", "/api/v2/x", "/static/%2E%2E/app.py", "/static/x"])
+def test_an_unknown_address_of_the_api_is_a_problem(client: TestClient, path: str) -> None:
+    answer = client.get(path)
+    assert (answer.status_code, answer.json()["code"]) == (404, "no-address")
+
+
+def test_every_view_has_its_page_and_other_addresses_the_page_with_status_404(client: TestClient) -> None:
+    assert len(views()) > 8
+    for view in views():
+        answer = client.get("/" + "/".join("a%2Fb" if part == "*" else part for part in view))
+        assert answer.status_code == 200
+        assert "<main" in answer.text or "app" in answer.text
+    for path in ("/nothing", "/session", "/session/a/b", "/proof/how"):
+        answer = client.get(path)
+        assert (answer.status_code, answer.headers["content-type"]) == (404, "text/html; charset=utf-8")
+
+
+def test_every_endpoint_is_found_at_its_own_address() -> None:
+    routes = ApiRoutes(ENDPOINTS)
+    for each in ENDPOINTS:
+        path = each.path
+        for name in each.in_path:
+            path = path.replace(f"{{{name}:path}}", "x/y").replace(f"{{{name}}}", "x")
+        found = routes.find(each.method, f"/api/v1{path}")
+        assert found
+        assert found.endpoint.path == each.path
+
+
+def test_static_files_are_compared_by_their_digest(client: TestClient) -> None:
+    first = client.get("/static/app.js")
+    again = client.get("/static/app.js", headers={"if-none-match": first.headers["etag"]})
+    assert (again.status_code, again.content) == (304, b"")
+
+
+def test_parameters_that_do_not_fit_are_refused(client: TestClient) -> None:
+    for query in ("unknown=1", "max_nodes=many", "max_nodes=1&max_nodes=2", "policy=%ff", "policy=" + "x" * 300):
+        answer = client.get(f"/api/v1/slices/{TURN}?{query}")
+        assert (answer.status_code, answer.json()["code"]) == (400, "bad-arguments"), query
+
+
+def test_no_file_of_the_machine_is_read_as_a_policy(client: TestClient, tmp_path: Path) -> None:
+    file = tmp_path / "policy.json"
+    file.write_text('{"max_nodes": 3}')
+    for path in (f"slices/{TURN}", f"slices/{TURN}/drawn", "context"):
+        more = {"q": "codes"} if path == "context" else {}
+        answer = client.get(f"/api/v1/{path}", params={"policy": str(file), **more})
+        assert answer.json()["code"] == "unknown-policy", path
+
+
+def test_an_error_does_not_repeat_a_secret(client: TestClient) -> None:
+    for path in (f"/api/v1/slices/{TURN}?policy={SECRET}", f"/api/v1/slices/{SECRET}", f"/api/v1/status?{SECRET}=1"):
+        answer = client.get(path)
+        assert answer.status_code in (400, 404, 422)
+        assert SECRET[:14] not in answer.text
+
+
+def test_a_slice_is_the_same_the_first_time_and_from_the_cache(client: TestClient, root: Path) -> None:
+    with Slicebase.open(root) as memory:
+        export = memory.graph.select(TURN).export
+    for _ in range(3):
+        answer = client.get(f"/api/v1/slices/{TURN}")
+        assert answer.content == export
+        assert client.get(f"/api/v1/slices/turn:{TURN[:8]}").content == export
+
+
+def test_a_workspace_without_a_database_is_empty_and_stays_without(tmp_path: Path) -> None:
+    Slicebase.init(tmp_path).close()
+    before = sorted(path for path in tmp_path.rglob("*") if "cache" not in path.parts)
+    with client_of(tmp_path) as client:
+        assert client.get("/api/v1/status").json()["turns"] == 0
+        assert client.get("/health").status_code == 200
+        assert client.get(f"/api/v1/slices/{TURN}").status_code == 404
+        assert sorted(path for path in tmp_path.rglob("*") if "cache" not in path.parts) == before
+        with Slicebase.open(tmp_path) as memory:  # another process imports something
+            memory.import_(_sample())
+        assert client.get(f"/api/v1/slices/{TURN}").status_code == 200
+
+
+def _sample() -> list[Path]:
+    import slicebase
+
+    return [Path(slicebase.__file__).parent / "samples/long-session.jsonl"]
+
+
+def test_a_database_that_is_gone_is_a_problem_until_it_is_back(root: Path, tmp_path: Path) -> None:
+    with client_of(root) as client, Slicebase.open(root) as memory:
+        assert client.get(f"/api/v1/slices/{TURN}").status_code == 200
+        database = memory.workspace.database
+        memory.close()
+        away = tmp_path / "away.db"
+        database.rename(away)
+        answer = client.get(f"/api/v1/slices/{TURN}")
+        assert (answer.status_code, answer.json()["code"]) == (503, "database-lost")
+        assert answer.headers["retry-after"]
+        assert client.get("/health").status_code == 503
+        database.write_bytes(away.read_bytes()[:5000])
+        assert client.get(f"/api/v1/slices/{TURN}").status_code == 503
+        database.write_bytes(b"not a database" * 1000)
+        assert client.get(f"/api/v1/slices/{TURN}").status_code == 503
+        away.rename(database)
+        assert client.get(f"/api/v1/slices/{TURN}").status_code == 200
+        assert client.get("/health").json()["status"] == "ok"
+
+
+@pytest.mark.parametrize("path", ["/api/v1/search?q=retry", "/api/v1/status"])
+def test_files_without_the_turns_of_a_lost_or_damaged_database_are_no_answer(root: Path, path: str) -> None:
+    with client_of(root) as client, Slicebase.open(root) as memory:
+        fine = client.get(path).json()
+        database, away = memory.workspace.database, root.parent / "away.db"
+        database.rename(away)
+        for _ in range(2):  # the workspace that is opened again has never seen it
+            assert client.get(path).json()["code"] == "database-lost"
+        for damaged in (away.read_bytes()[:5000], b"not a database" * 1000, b""):
+            database.write_bytes(damaged)
+            assert client.get(path).status_code == 503
+        away.rename(database)
+        again = client.get(path).json()
+        assert [again.get(name) for name in ("total_turns", "turns")] == [fine.get(n) for n in ("total_turns", "turns")]
+
+
+@pytest.mark.parametrize("path", ["/health", "/api/v1/sessions", f"/api/v1/slices/{TURN}"])
+def test_a_folder_that_is_gone_with_its_database_is_a_problem_until_it_is_back(root: Path, path: str) -> None:
+    with client_of(root, write=True) as client:
+        assert client.get(path).status_code == 200
+        for folder, code in ((root / ".slicebase", "database-lost"), (root, "no-workspace")):
+            away = folder.rename(root.parent / "away")
+            answer = client.get(path)
+            assert (answer.status_code, answer.json()["code"]) == (503, code)
+            written = client.post("/api/v1/create", json={"title": "A title", "summary": "A summary."})
+            assert (written.status_code, written.json()["code"]) == (503, code)
+            assert folder == root or not (folder / "slicebase.db").exists()
+            shutil.rmtree(folder, ignore_errors=True)  # indexes
+            away.rename(folder)
+            assert client.get(path).status_code == 200

@@ -1,0 +1,144 @@
+"""What exported pages hold: the answers that their views ask for, under the addresses that the pages ask."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from slicebase.base import Slicebase
+from slicebase.core.refs import parse
+from slicebase.errors import SlicebaseError
+from slicebase.library.exported import exported_files
+from slicebase.web import exports
+from slicebase.web.api.table import ENDPOINTS
+from slicebase.web.exports import address, export_html, exported_page
+from tests.browser.memories import LONG, NOW, SHORT
+from tests.verbs.test_chat import add
+
+TURN = "2c95cb2b-f886-45d4-96e8-2595a5b1f061"
+
+
+def values_of(page: bytes) -> dict[str, Any]:
+    """Returns what a page holds."""
+    found = re.search(rb'<script type="application/json" id="answers">(.*?)</script>', page, re.DOTALL)
+    assert found is not None
+    values: dict[str, Any] = json.loads(found[1])
+    return values
+
+
+def page_of(root: Path, ref: str) -> dict[str, Any]:
+    with Slicebase.open(root, root, create=False) as memory:
+        return values_of(exported_page(memory, parse(ref), NOW))
+
+
+@pytest.mark.parametrize(
+    ("path", "values", "expected"),
+    [
+        ("/status", {}, "/api/v1/status"),
+        ("/trees/{session:path}", {"session": "a b#agent-1/2", "limit": 5, "first": 0},
+         "/api/v1/trees/a%20b%23agent-1/2?first=0&limit=5"),
+        ("/files/{id}/neighbourhood", {"id": "(x)!", "infer": True, "depth": "1"},
+         "/api/v1/files/(x)!/neighbourhood?depth=1&infer=true"),
+        ("/why", {"ref": "claim:r~*/ü &=+c", "forward": False},
+         "/api/v1/why?forward=false&ref=claim%3Ar%7E*%2F%C3%BC+%26%3D%2Bc"),
+    ],
+)  # fmt: skip
+def test_an_address_is_written_as_a_browser_writes_it(path: str, values: dict[str, Any], expected: str) -> None:
+    endpoint = next(each for each in ENDPOINTS if each.path == path)
+    assert address(endpoint, values) == expected
+
+
+def test_a_session_has_all_its_turns_branches_and_losses(root: Path) -> None:
+    found = page_of(root, f"session:{LONG}")
+    assert (found["address"], found["notes"]) == (f"/session/{LONG}", [])
+    assert len(found["branches"]["turns"]) == 390
+    assert f"/api/v1/trees/{LONG}?first=300&limit=100" in found["answers"]
+    assert found["answers"][f"/api/v1/lost/{LONG}?limit=200"]["compactions"]
+    assert "seen" not in found
+
+
+def test_a_branch_is_the_path_that_the_server_shows(root: Path) -> None:
+    with Slicebase.open(root, root, create=False) as memory:
+        branches = values_of(exported_page(memory, parse(f"session:{SHORT}"), NOW))["branches"]
+        assert len(branches["paths"]) > 1
+        for turn, number in branches["path_of"].items():
+            read = memory.graph.reading(turn, 200, 200)
+            assert branches["paths"][number] == [[each.turn, each.beside] for each in read.turns]
+
+
+def test_a_turn_is_its_session_with_the_slice_around_it(root: Path) -> None:
+    found = page_of(root, f"turn:{TURN}")
+    assert found["address"] == f"/session/{SHORT}?turn={TURN}&anchor={TURN}"
+    first, limit = found["seen"]["first"], found["seen"]["limit"]
+    drawn = found["answers"][f"/api/v1/slices/{TURN}/drawn?first={first}&limit={limit}"]
+    with Slicebase.open(root, root, create=False) as memory:
+        assert drawn["slice_id"] == memory.graph.select(f"turn:{TURN}").slice_id
+
+
+def test_a_large_session_ends_early_and_says_so(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exports, "TURNS", 100)
+    found = page_of(root, f"session:{LONG}")
+    assert found["notes"] == ["This page has the first 100 of 390 turns. `tt serve` shows everything."]
+    assert len(found["branches"]["turns"]) == 100
+    assert found["answers"][f"/api/v1/sessions/{LONG}"]["turns"] == 100
+
+
+def test_a_page_says_that_it_does_not_have_all_branches(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("slicebase.web.branches._MOST_PATHS", 1)
+    found = page_of(root, f"session:{SHORT}")
+    assert len(found["notes"]) == 1
+
+
+def test_what_opens_last_is_left_out_of_a_large_page(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Slicebase.open(root, root) as memory:
+        log = memory.library.create("Log", "Long rows.", type="jsonl")
+        for number in range(20):
+            memory.library.remember(log.id, f"{number} " + "x" * 2000)
+    whole = page_of(root, f"file:{log.id}")
+    monkeypatch.setattr(exports, "_MOST_BYTES", 30_000)
+    found = page_of(root, f"file:{log.id}")
+    assert len(found["answers"]) < len(whole["answers"])
+    assert found["notes"]
+    assert not whole["notes"]
+
+
+def test_a_purged_text_is_not_in_a_page(root: Path) -> None:
+    with Slicebase.open(root, root) as memory:
+        assert b"ten-minute limit" in exported_page(memory, parse(f"session:{SHORT}"), NOW)
+        for each in memory.graph.search('"ten-minute limit"', 50):
+            memory.purge(each.ref, reason="a name")
+        assert memory.graph.search('"ten-minute limit"', 50) == []
+        assert b"ten-minute limit" not in exported_page(memory, parse(f"session:{SHORT}"), NOW)
+
+
+def test_a_purge_names_the_page_that_a_session_was_exported_to(root: Path, tmp_path: Path) -> None:
+    with Slicebase.open(root, root) as memory:
+        export_html(memory, f"turn:{TURN}", tmp_path / "page.html")
+        assert [(each.session, each.path) for each in exported_files(memory.workspace)] == [
+            (SHORT, str(tmp_path / "page.html"))
+        ]
+
+
+def test_only_the_time_differs_between_two_pages(root: Path) -> None:
+    with Slicebase.open(root, root, create=False) as memory:
+        one, same, other = (exported_page(memory, parse(f"session:{SHORT}"), NOW + late) for late in (0, 0, 60))
+    assert one == same
+    assert one != other
+    assert one.replace(values_of(one)["time"].encode(), values_of(other)["time"].encode()) == other
+
+
+def test_what_has_no_page_is_refused(root: Path) -> None:
+    with Slicebase.open(root, root, create=False) as memory, pytest.raises(SlicebaseError) as caught:
+        exported_page(memory, parse("ev_" + "0" * 32), NOW)
+    assert caught.value.code == "bad-reference"
+
+
+def test_a_fork_below_results_of_calls_made_at_once_has_the_path_of_the_server(tmp_path: Path) -> None:
+    with Slicebase.init(tmp_path) as memory:
+        add(memory, "uaattuu", [-1, 0, 1, 1, 2, 4, 4])  # the result 3 is beside the path, before 4, which forks
+        branches = values_of(exported_page(memory, parse("session:calls"), NOW))["branches"]
+        for turn, number in branches["path_of"].items():
+            read = memory.graph.reading(turn, 200, 200)
+            assert branches["paths"][number] == [[each.turn, each.beside] for each in read.turns]

@@ -1,0 +1,96 @@
+"""The open workspaces of a server: threads, time limits, and that what reads cannot write."""
+
+import asyncio
+import time
+from pathlib import Path
+from threading import Event
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from slicebase.base import Slicebase
+from slicebase.errors import SlicebaseError
+from slicebase.graph.policy import SlicePolicyV1, policy_from
+from slicebase.web.memories import Memories
+
+
+def memories_of(root: Path, seconds: float = 30.0) -> Memories:
+    return Memories(lambda: Slicebase.open(root, root, create=False), seconds=seconds)
+
+
+def test_a_call_that_takes_too_long_is_given_up_and_others_go_on(root: Path) -> None:
+    goes_on = Event()
+
+    async def asked() -> None:
+        memories = memories_of(root, seconds=0.3)
+        with pytest.raises(SlicebaseError) as caught:
+            await memories.call(lambda memory: goes_on.wait(30))
+        assert caught.value.code == "server-busy"
+        assert (await memories.call(lambda memory: memory.status(), 30)).sessions == 2
+        goes_on.set()
+        memories.close()
+
+    asyncio.run(asked())
+
+
+def test_too_many_calls_that_nobody_waits_for_are_refused_at_once(root: Path) -> None:
+    goes_on = Event()
+
+    async def asked() -> None:
+        memories = memories_of(root, seconds=0.2)
+        codes = []
+        for _ in range(6):
+            calls = [memories.call(lambda memory: goes_on.wait(30)) for _ in range(6)]
+            codes += [error.code for error in await asyncio.gather(*calls, return_exceptions=True)]  # type: ignore[union-attr]
+        start = time.monotonic()
+        with pytest.raises(SlicebaseError):
+            await memories.call(lambda memory: None, 20)
+        assert time.monotonic() - start < 5
+        goes_on.set()
+        memories.close()
+        assert set(codes) == {"server-busy"}
+
+    asyncio.run(asked())
+
+
+def test_what_reads_cannot_write_and_an_error_of_ours_names_no_value(root: Path) -> None:
+    async def asked() -> None:
+        memories = memories_of(root)
+        for write in (
+            lambda memory: memory.library.create("T", "S"),
+            lambda memory: memory.runs.start("r", "o", "d"),
+            lambda memory: dict[str, str]()["a value of somebody"],
+        ):
+            with pytest.raises(SlicebaseError) as caught:
+                await memories.call(write)
+            assert caught.value.code == "server-failed"
+            assert "somebody" not in str(caught.value)
+        created = await memories.call(lambda memory: memory.library.create("T", "S"), writes=True)
+        assert created.changed
+        memories.close()
+
+    asyncio.run(asked())
+
+
+POLICIES = st.builds(
+    lambda nodes, radius, siblings: policy_from(
+        {"max_nodes": nodes, "max_radius": radius, "include_siblings": siblings}
+    ),
+    st.integers(1, 60),
+    st.integers(0, 20),
+    st.booleans(),
+)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(number=st.integers(0, 389), policy=POLICIES)
+def test_a_slice_from_the_cache_is_that_of_the_database(template: Path, number: int, policy: SlicePolicyV1) -> None:
+    with Slicebase.open(template) as memory:
+        session = max(memory.graph.sessions(), key=lambda each: each.turns).id
+        turns = [turn.id for turn in memory.graph.turns(session)]
+        turn = turns[number % len(turns)]
+        sessions = memory.truth.sessions
+        assert sessions.kept_slice_around(turn, policy) is None  # nothing is cached yet
+        plain = sessions.slice_around(turn, policy)
+        assert sessions.kept_slice_around(turn, policy) == plain

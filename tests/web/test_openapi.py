@@ -1,0 +1,93 @@
+"""The document of the API: well-formed, complete, and true of what the server sends."""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+import requests
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis.errors import Unsatisfiable
+from openapi_spec_validator import OpenAPIV31SpecValidator
+from schemathesis import GenerationMode
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    negative_data_rejection,
+    response_headers_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+from starlette.testclient import TestClient
+
+from slicebase.web.api.table import ENDPOINTS
+from slicebase.web.openapi import document
+from tests.amounts import MORE
+from tests.web.test_server import TOKEN, served
+
+# A text can fit its type and still name nothing, or not follow the grammar of a reference. So what fits may be refused.
+CHECKED = [
+    not_a_server_error,
+    status_code_conformance,
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+    negative_data_rejection,
+]
+DESCRIBED = msgspec.json.decode(msgspec.json.encode(document(ENDPOINTS, needs_token=False)))
+OPERATIONS = [(path, method) for path, methods in DESCRIBED["paths"].items() for method in methods]
+
+
+def test_the_document_is_well_formed() -> None:
+    OpenAPIV31SpecValidator(DESCRIBED).validate()
+
+
+def test_every_endpoint_is_described(writer: TestClient) -> None:
+    served = writer.get("/api/v1/openapi.json").json()
+    assert served["paths"].keys() == DESCRIBED["paths"].keys()
+    names = [operation["operationId"] for path in served["paths"].values() for operation in path.values()]
+    assert len(names) == len(set(names)) == len(ENDPOINTS)
+    for path in served["paths"].values():
+        for operation in path.values():
+            assert operation["summary"].endswith(".")
+            assert operation["responses"].keys() == {"200", "default"}
+
+
+def test_a_server_that_only_reads_describes_only_that(client: TestClient) -> None:
+    paths = client.get("/api/v1/openapi.json").json()["paths"]
+    assert all(path.keys() == {"get"} for path in paths.values())
+
+
+@pytest.fixture(scope="module")
+def server(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    root = Path(shutil.copytree(template, tmp_path_factory.mktemp("openapi") / "workspace"))
+    with served(root, "--write") as (_, client):
+        yield f"http://{client.host}:{client.port}"
+
+
+@pytest.fixture(scope="module")
+def schema() -> Any:
+    return schemathesis.openapi.from_dict(DESCRIBED)
+
+
+@pytest.mark.parametrize(("path", "method"), OPERATIONS)
+@pytest.mark.parametrize("mode", [GenerationMode.POSITIVE, GenerationMode.NEGATIVE])
+def test_answers_are_as_described(server: str, schema: Any, path: str, method: str, mode: GenerationMode) -> None:
+    operation = schema[path][method.upper()]
+    session = requests.Session()
+
+    @settings(max_examples=MORE, database=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
+    @given(case=operation.as_strategy(generation_mode=mode))
+    def check(case: Any) -> None:
+        answer = case.call(base_url=server, session=session, headers={"authorization": f"Bearer {TOKEN}"}, timeout=60)
+        case.validate_response(answer, checks=CHECKED)
+
+    with closing(session):
+        try:
+            check()
+        except Unsatisfiable:  # without parameters, nothing can be wrong
+            assert mode is GenerationMode.NEGATIVE

@@ -1,0 +1,36 @@
+"""The files of the pages: vendored ones are as their makers published them, and nothing is loaded from elsewhere."""
+
+import hashlib
+import json
+import re
+
+from starlette.testclient import TestClient
+
+from slicebase.web.pages import FOLDER, page_files
+from tests.paths import PROJECT
+
+VENDOR = FOLDER / "vendor"
+
+
+def test_vendored_files_are_unchanged_and_have_their_licences() -> None:
+    listed = json.loads((VENDOR / "vendored.json").read_text())
+    names = {each["file"] for each in listed} | {each["licence_file"] for each in listed} | {"vendored.json"}
+    assert {path.name for path in VENDOR.iterdir()} == names
+    for each in listed:
+        assert hashlib.sha256((VENDOR / each["file"]).read_bytes()).hexdigest() == each["sha256"], each["file"]
+        assert (VENDOR / each["licence_file"]).stat().st_size > 500
+
+
+def test_no_page_of_ours_names_another_host() -> None:
+    for name, file in page_files().items():
+        if not name.startswith("vendor/"):
+            named = set(re.findall(rb"https?://[\w.-]+", file.data)) - {b"http://www.w3.org", b"http://page"}
+            assert not named, name
+
+
+def test_the_addresses_of_the_document_work(client: TestClient) -> None:
+    page = (PROJECT / "docs/serve.md").read_text()
+    addresses = re.findall(r"curl -s http://127\.0\.0\.1:7358(\S+)\n", page)
+    assert len(addresses) >= 2
+    for address in addresses:
+        assert client.get(address).status_code == 200

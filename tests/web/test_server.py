@@ -1,0 +1,183 @@
+"""`tt serve` as a process: starting, stopping, and what a client or another process can do to it."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager, suppress
+from http.client import HTTPConnection
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import apsw
+import pytest
+
+from slicebase.base import Slicebase
+from slicebase.web import server
+from slicebase.web.changes import LISTENERS
+
+TURN = "0961d9aa-a012-46c7-b376-16f70598151d"
+TOKEN = "0123456789abcdef0123"
+
+
+def command(*options: str) -> list[str]:
+    return [sys.executable, "-m", "slicebase", "serve", *options]
+
+
+@contextmanager
+def served(root: Path, *options: str) -> Iterator[tuple[subprocess.Popen[str], HTTPConnection]]:
+    """Starts a server, and gives its process and a connection to it."""
+    environment = {**os.environ, "SLICEBASE_SERVE_TOKEN": TOKEN}
+    process = subprocess.Popen(
+        command("--port", "0", *options), cwd=root, env=environment, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    try:
+        assert process.stdout
+        place = urlsplit(process.stdout.readline().strip())
+        assert place.hostname
+        with closing(HTTPConnection(place.hostname, place.port or 0, timeout=30)) as client:
+            yield process, client
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def ended(root: Path, *options: str, **more: str) -> subprocess.CompletedProcess[str]:
+    """Runs a server that ends by itself, with more variables of the environment."""
+    environment = {**os.environ, **more}
+    return subprocess.run(
+        command(*options), cwd=root, env=environment, capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+def status_of(client: HTTPConnection, path: str) -> int:
+    client.request("GET", path)
+    answer = client.getresponse()
+    answer.read()
+    return answer.status
+
+
+@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_server_within_seconds_also_with_open_streams(root: Path, sign: signal.Signals) -> None:
+    with served(root) as (process, client):
+        client.request("GET", "/api/v1/changes")
+        with client.getresponse() as stream:
+            assert stream.readline() == b": hello\n"
+            start = time.monotonic()
+            process.send_signal(sign)
+            _, errors = process.communicate(timeout=20)
+        assert time.monotonic() - start < 10
+        assert "Traceback" not in errors
+
+
+def test_one_page_too_many_that_watches_is_told_so(root: Path) -> None:
+    with served(root) as (_, client), ExitStack() as stack:
+        for _ in range(LISTENERS):
+            watching = stack.enter_context(closing(HTTPConnection(client.host, client.port, timeout=30)))
+            watching.request("GET", "/api/v1/changes")
+            assert stack.enter_context(watching.getresponse()).readline() == b": hello\n"
+        client.request("GET", "/api/v1/changes")
+        answer = client.getresponse()
+        assert (answer.status, answer.headers["content-type"]) == (503, "application/problem+json")
+        assert answer.headers["retry-after"]
+        answer.read()
+        assert status_of(client, "/health") == 200
+
+
+def test_nothing_is_logged_and_the_token_is_printed_only_where_it_is_needed(root: Path) -> None:
+    with served(root) as (process, client):
+        assert status_of(client, f"/?token={TOKEN}&secret=x") == 303
+        assert status_of(client, "/api/v1/nothing") == 404
+        with socket.create_connection((client.host, client.port)) as raw:
+            raw.sendall(b"no HTTP at all\r\n\r\n")
+            assert raw.recv(100).startswith(b"HTTP/1.1 400")
+        process.send_signal(signal.SIGINT)
+        printed, errors = process.communicate(timeout=20)
+        assert TOKEN not in printed + errors
+        assert "nothing" not in errors
+    with served(root, "--write") as (process, _):
+        assert process.poll() is None
+
+
+def test_a_port_that_is_taken_is_an_error(root: Path) -> None:
+    with served(root) as (_, client):
+        done = subprocess.run(
+            command("--port", str(client.port)), cwd=root, capture_output=True, text=True, timeout=60, check=False
+        )
+        assert done.returncode == 5
+        assert "port-taken" in done.stderr
+
+
+def test_two_servers_can_show_one_workspace(root: Path) -> None:
+    with served(root) as (_, one), served(root) as (_, other):
+        assert status_of(one, f"/api/v1/slices/{TURN}") == status_of(other, f"/api/v1/slices/{TURN}") == 200
+
+
+def test_a_folder_without_a_workspace_is_an_error(tmp_path: Path) -> None:
+    done = ended(tmp_path, "--port", "0")
+    assert done.returncode == 4
+    assert "no-workspace" in done.stderr
+
+
+def test_without_the_extra_the_error_says_what_to_install(root: Path, tmp_path: Path) -> None:
+    hidden = tmp_path / "hidden"
+    hidden.mkdir()
+    (hidden / "uvicorn.py").write_text("raise ModuleNotFoundError('No module named uvicorn', name='uvicorn')")
+    done = ended(root, "--port", "0", PYTHONPATH=str(hidden))
+    assert done.returncode == 4
+    assert "no-extra" in done.stderr
+    assert "pip install 'slicebase[serve]'" in done.stderr
+
+
+def test_a_database_that_another_process_has_locked_is_a_problem_until_it_is_free(root: Path) -> None:
+    with Slicebase.open(root) as memory:
+        path = memory.workspace.database
+    holder = apsw.Connection(str(path))
+    holder.pragma("locking_mode", "EXCLUSIVE")
+    holder.execute("BEGIN EXCLUSIVE")
+    with served(root) as (_, client):
+        client.request("GET", f"/api/v1/slices/{TURN}")
+        answer = client.getresponse()
+        assert (answer.status, answer.headers["retry-after"]) == (503, "2")
+        answer.read()
+        holder.close()
+        assert status_of(client, f"/api/v1/slices/{TURN}") == 200
+
+
+def test_ipv6_is_listened_on_and_named_in_brackets(root: Path) -> None:
+    try:
+        socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+    except OSError:
+        pytest.skip("there is no IPv6 here")
+    with served(root, "--host", "::1") as (_, client):
+        assert status_of(client, "/health") == 200
+
+
+def test_a_client_that_sends_nothing_loses_its_connection(root: Path) -> None:
+    assert server._HEADERS <= 10
+    with served(root) as (_, client):
+        place = client.host, client.port
+        with socket.create_connection(place, timeout=30) as silent, socket.create_connection(place, timeout=30) as slow:
+            slow.sendall(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n")  # and never the end
+            for each in (silent, slow):
+                with suppress(ConnectionResetError):
+                    assert each.recv(1) == b""
+        assert status_of(client, "/health") == 200
+
+
+def test_a_read_only_workspace_is_shown(root: Path) -> None:
+    if os.geteuid() == 0:
+        pytest.skip("root may write everywhere")
+    folders = [path for path in root.rglob("*") if path.is_dir()]
+    for each in [root, *folders]:
+        each.chmod(0o500)
+    try:
+        with served(root) as (_, client):
+            assert status_of(client, f"/api/v1/slices/{TURN}") == 200
+    finally:
+        for each in [root, *folders]:
+            each.chmod(0o700)
