@@ -1,12 +1,10 @@
 # Each target creates the environment that it needs, with the pinned versions: .venv for development, .venv-demo for the
-# package alone, as a user installs it, .venv-adapters with the packages that it has adapters for, .venv-browser with
-# what opens the pages.
+# package alone, as a user installs it, .venv-adapters with the packages that it has adapters for.
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 KERNEL := setup.py $(wildcard src/slicebase/graph/native*.py src/slicebase/graph/native*.pxd)
 ADAPTERS := .venv-adapters/.ready
-BROWSER := .venv-browser/.ready
 DEMO := .venv-demo/.ready
 SOURCES := $(shell find src -name __pycache__ -prune -o -name '*.egg-info' -prune -o -print)
 # Tests start hundreds of processes: without bytecode each would compile the package again.
@@ -29,9 +27,8 @@ test-adapters: $(ADAPTERS)
 	.venv-adapters/bin/pytest -n 0 tests/adapters
 	.venv-adapters/bin/mypy src/slicebase/adapters
 
-test-browser: $(BROWSER)
-	.venv-browser/bin/pytest -m browser -n 2 --dist worksteal tests/browser
-	.venv-browser/bin/mypy tests/browser tools/screenshots.py
+test-browser: $(READY)
+	$(BIN)/pytest -m browser -n 2 --dist worksteal tests/browser
 
 test-packages: $(READY)
 	$(BIN)/pytest -m packages tests/test_packages.py
@@ -80,8 +77,8 @@ docs: $(READY)
 house: $(READY)
 	$(BIN)/python -m tools.house
 
-screenshots: $(BROWSER)
-	.venv-browser/bin/python -m tools.screenshots
+screenshots: $(READY)
+	$(BIN)/python -m tools.screenshots
 
 .venv/.created: pyproject.toml constraints.txt
 	$(PYTHON) -m venv --clear .venv
@@ -97,11 +94,6 @@ $(ADAPTERS): pyproject.toml constraints.txt
 	PIP_CONSTRAINT=constraints.txt .venv-adapters/bin/pip $(INSTALL) --editable '.[adapters,test]' mypy
 	touch $(ADAPTERS)
 
-$(BROWSER): pyproject.toml constraints.txt
-	$(PYTHON) -m venv --clear .venv-browser
-	PIP_CONSTRAINT=constraints.txt .venv-browser/bin/pip $(INSTALL) --editable '.[serve,browser,test]' mypy
-	touch $(BROWSER)
-
 $(DEMO): pyproject.toml constraints.txt $(SOURCES)
 	rm -rf build  # a module that is gone would be installed from there
 	$(PYTHON) -m venv --clear .venv-demo
@@ -109,4 +101,4 @@ $(DEMO): pyproject.toml constraints.txt $(SOURCES)
 	touch $(DEMO)
 
 clean:
-	rm -rf src/slicebase/graph/native*.so .venv .venv-adapters .venv-browser .venv-demo build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .mutants
+	rm -rf src/slicebase/graph/native*.so .venv .venv-adapters .venv-demo build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .mutants

@@ -30,7 +30,7 @@ from tests.paths import PROJECT
 DECLARED = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]
 PYTHONS = re.findall(r"Programming Language :: Python :: (3\.\d+)", "\n".join(DECLARED["classifiers"]))
 EXTRAS: dict[str, list[str]] = DECLARED["optional-dependencies"]
-DEVELOPMENT = {"test", "lint", "bench"}  # every other extra is a feature or an adapter
+DEVELOPMENT = {"test", "browser", "lint", "bench"}  # every other extra is a feature or an adapter
 CONSTRAINTS = PROJECT / "constraints.txt"
 KERNEL = {path.stem for path in Path(PROJECT, "src/slicebase/graph").glob("native*.pxd")}
 # Tests that fail if a minimum is declared too low: of commands, policies, headers and ranks.
@@ -65,7 +65,7 @@ def name_of(requirement: str) -> str:
 
 
 def test_all_has_every_feature_and_no_adapter_nor_tool_of_development() -> None:
-    assert members("all") == EXTRAS.keys() - DEVELOPMENT - members("adapters") - {"adapters", "all", "browser", "dev"}
+    assert members("all") == EXTRAS.keys() - DEVELOPMENT - members("adapters") - {"adapters", "all", "dev"}
     modules = {path.stem.replace("_", "-") for path in (PROJECT / "src/slicebase/adapters").glob("[!_]*.py")}
     assert members("adapters") == modules
     assert members("dev") == {"all"} | DEVELOPMENT
