@@ -5,21 +5,18 @@ Their clock and their random bytes are fixed, so that the same pictures can be t
 
 import json
 import random
-import warnings
-from contextlib import suppress
-from importlib.resources import as_file, files
 from itertools import count
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from slicebase import Provenance, Slicebase, SlicebaseError
+from slicebase import Slicebase
+from slicebase.cli.sample import fill_with_sample
 
 LONG: Final = "c41f0a52-6b7d-4c1e-9f58-7d0e2a93b610"  # the session of the long sample
 SHORT: Final = "5b0c7c1e-3d52-4f0e-9a86-2f7b1d0c64aa"
 TEAM: Final = "7a52c0de-11aa-4c3e-8b1d-5c2f9e6a7b01"  # a session that starts an agent
 ANCHOR: Final = "0961d9aa-a012-46c7-b376-16f70598151d"
 COMPACTION: Final = "c66abe5b-ca2e-41eb-973f-b55b081fa69e"  # the summary in the long sample
-RUN: Final = "checkout"
 NOW: Final = 1_789_500_000  # 15 September 2026, after the long sample
 _STEP: Final = 60
 
@@ -50,138 +47,18 @@ def at_rest(root: Path) -> Slicebase:
 
 
 def demo(root: Path) -> Shown:
-    """Creates a workspace with both samples, a subagent, files of every type, contexts, runs and a seal."""
+    """Creates a workspace with the sample of `tt serve`, a subagent, a file that is old, and one that points to a list."""
     with opened(root, NOW - 200 * 86_400) as memory:
         decayed = memory.library.create(
             "Old deployment notes", "How releases were made before the pipeline.", body="# Steps\n\nAsk for the key.\n"
         ).id
     with opened(root) as memory:
-        with as_file(files("slicebase") / "samples") as samples:
-            memory.import_([samples / "claude-code-session.jsonl", samples / "long-session.jsonl"])
         memory.import_(_team(root))
-        found = {"decayed": decayed, **_files(memory)}
-        first = memory.context("how are discount codes compared?", 800)
-        claim, snapshots = _runs(memory)
-        second = memory.context("how are discount codes compared, and where are they stored?", 1200)
-        memory.seal()
-    return Shown(root, found, (first.id, second.id), snapshots, claim)
-
-
-def _files(memory: Slicebase) -> dict[str, str]:
-    library, review = memory.library, Provenance(agent="reviewer", source="code review", confidence=0.9)
-    log = library.create(
-        "Decisions", "What was decided in the checkout, and why.", type="jsonl",
-        contract=["purpose=Decisions with their reasons.", "exclude=Guesses."],
-    )  # fmt: skip
-    old = library.remember(log.id, "Codes are lower case.")
-    library.remember(log.id, "Codes are upper case.", supersedes=old.ref, provenance=review)
-    library.remember(log.id, '{"text": "A code has at most 32 characters.", "rationale": "The column has 32."}')
-    guide = library.create(
-        "Checkout guide", "How an order is paid, step by step.", links=[("derived_from", log.id)],
-        body=_GUIDE,
-    )  # fmt: skip
-    library.remember(log.id, "The total is rounded once, at the end.")  # the guide is stale now
-    terms = library.create("Terms", "Words of the shop.", type="yaml", body="code: a discount code\ntotal: in cents\n")
-    code = library.create("Rounding", "How a total is rounded.", type="code", body=_CODE, links=[("see_also", log.id)])
-    talk = library.create("Stand-up", "What was said on Monday.", type="conversation")
-    for role, text in (("user", "Who looks at the export?"), ("assistant", "I do, after the **codes** are merged.")):
-        library.remember(talk.id, json.dumps({"role": role, "content": text}))
-    routine = library.create("Release", "What to do before a release.", type="routine")
-    for step in ({"instruction": "Read the changelog."}, {"read": log.id}, {"run": "make test", "note": "all of it"}):
-        library.remember(routine.id, json.dumps(step))
-    notes = library.create("Plain notes", "Notes without form.", type="text", body="Ask about the vouchers.\n")
-    (memory.root / "prices.csv").write_text("item,cents\nbook,1250\n")
-    pointer = library.create("Prices", "The list of prices, as a file.", from_file=memory.root / "prices.csv")
-    for source, relation, target in (
-        (guide.id, "depends_on", code.id), (code.id, "part_of", terms.id), (routine.id, "depends_on", guide.id),
-        (terms.id, "is_a", notes.id), (talk.id, "see_also", guide.id),
-    ):  # fmt: skip
-        library.connect(source, relation, target)
-    made = {"jsonl": log, "markdown": guide, "yaml": terms, "code": code, "conversation": talk, "routine": routine}
-    return {name: each.id for name, each in {**made, "text": notes, "pointer": pointer}.items()}
-
-
-def _runs(memory: Slicebase) -> tuple[str, tuple[str, ...]]:
-    """Logs a run with everything that a run can have, one that goes in circles, and one that is refused."""
-    runs, snapshots = memory.runs, []
-    runs.start(RUN, "Bring discount codes into the checkout.", done="Codes are accepted, tested and cited.",
-               budgets={"max_steps": 40})  # fmt: skip
-    with runs.step(RUN, compact=False) as step:
-        step.plan("Find out how codes are compared.")
-        context = step.context("how are codes compared?", 600)
-        cited = next(each.ref for each in context.pieces if each.ref.startswith("turn:"))
-        step.act("tt context", question="how are codes compared?")
-        step.observe("The log says: upper case, without regard to case.")
-        claim = step.claim("Codes are compared without regard to case.", status="verified",
-                           cite=(f"turn:{ANCHOR}", "compared without regard to case"))  # fmt: skip
-        step.ask("Do old orders have codes in lower case?")
-    assert cited
-    runs.compact(RUN)
-    snapshots.append(str(runs.snapshot(RUN)["snapshot_id"]))
-    with runs.step(RUN, compact=False) as step:
-        step.plan("Run the tests.")
-        step.act("make test", command="make test")
-        step.observe("1 failed, 211 passed")
-        step.fail(
-            "test_codes_upper fails: the fixture has a lower case code.", category="test", where="tests/test_codes.py"
-        )
-        step.claim("Money is kept in integer cents.", cite=("turn:8e688000", "integer cents"))
-        step.conflict("The log and the fixture disagree about the case of codes.",
-                      (f"turn:{ANCHOR}", "upper case"), ("turn:8e688000", "never floats"))  # fmt: skip
-    with runs.step(RUN, compact=False) as step:
-        step.plan("Correct the fixture.")
-        step.act("edit", path="tests/fixtures/codes.json")
-        step.observe("212 passed")
-        step.close_question("Do old orders have codes in lower case?")
-    runs.compact(RUN)
-    snapshots.append(str(runs.snapshot(RUN)["snapshot_id"]))
-    runs.narrative(RUN)
-    runs.start("circles", "Find the flaky test.", done="It is stable.", guards={"loop": "warn"})
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that it goes in circles is what this run shows
-        for _ in range(6):
-            with runs.step("circles", compact=False) as step:
-                step.plan("Run the test again.")
-                step.act("pytest -q", command="pytest -q")
-                step.observe("1 failed")
-    runs.start("refused", "Publish the report.", done="It is published.")
-    claimed = {"claim_id": "c1", "statement": "Everything is fine.", "status": "verified", "evidence": []}
-    runs.log(
-        "refused", [{"type": "PLAN_DONE", "step": 1, "payload": {}}, {"type": "CLAIM", "step": 1, "payload": claimed}]
-    )
-    with suppress(SlicebaseError):  # a verified claim needs evidence
-        runs.compact("refused")
-    return f"claim:{RUN}/{claim.id}", tuple(snapshots)
-
-
-_GUIDE: Final = """# Checkout
-
-An order is paid in three steps: **cart**, *code*, payment.
-
-## Codes
-
-1. The buyer types a code.
-2. `normalise()` makes it upper case:
-
-```python
-def normalise(code: str) -> str:
-    return code.strip().upper()  # compared without regard to case
-```
-
-| field | meaning |
-|---|---|
-| code | at most 32 characters |
-| percent | 0 to 100 |
-
-> Money stays in integer cents.
-
-See [the shop](https://shop.example/codes) for the texts.
-"""
-_CODE: Final = '''def total(lines: list[tuple[int, int]], percent: int = 0) -> int:
-    """Returns the total of an order in cents; it is rounded once."""
-    whole = sum(cents * amount for cents, amount in lines)
-    return whole - whole * percent // 100
-'''
+        (root / "prices.csv").write_text("item,cents\nbook,1250\n")
+        pointer = memory.library.create("Prices", "The list of prices, as a file.", from_file=root / "prices.csv").id
+        made = fill_with_sample(memory)
+    found = {"decayed": decayed, "pointer": pointer, **made.files}
+    return Shown(root, found, made.manifests, made.snapshots, made.claim)
 
 
 # Conversations

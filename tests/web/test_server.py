@@ -1,5 +1,6 @@
 """`tt serve` as a process: starting, stopping, and what a client or another process can do to it."""
 
+import json
 import os
 import signal
 import socket
@@ -115,6 +116,28 @@ def test_a_port_that_is_taken_is_an_error(root: Path) -> None:
 def test_two_servers_can_show_one_workspace(root: Path) -> None:
     with served(root) as (_, one), served(root) as (_, other):
         assert status_of(one, f"/api/v1/slices/{TURN}") == status_of(other, f"/api/v1/slices/{TURN}") == 200
+
+
+@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
+def test_the_sample_has_something_for_every_view_and_is_gone_with_the_server(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sign: signal.Signals
+) -> None:
+    """It needs no workspace, and leaves nothing behind."""
+    temporary, here = tmp_path / "temporary", tmp_path / "here"
+    temporary.mkdir()
+    here.mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    with served(here, "--sample") as (process, client):
+        for path, field in (
+            ("sessions", "rows"), ("manifests", "manifests"), ("runs", "runs"), ("files", "files"),
+            ("runs/checkout/conflicts", "conflicts"), ("runs/checkout/snapshots", "snapshots"), ("seals", "seals"),
+        ):  # fmt: skip
+            client.request("GET", f"/api/v1/{path}")
+            assert json.load(client.getresponse())[field], path
+        assert list(temporary.iterdir())
+        process.send_signal(sign)
+        process.communicate(timeout=20)
+    assert [*temporary.iterdir(), *here.iterdir()] == []
 
 
 def test_a_folder_without_a_workspace_is_an_error(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from slicebase.cli.history import open_temporary
 from slicebase.cli.numbers import CountingNumber
 from slicebase.cli.options import open_base, redact_option, redacts
 from slicebase.cli.output import note, print_text
@@ -12,6 +13,8 @@ from slicebase.cli.tokens import given_token, new_token
 from slicebase.errors import SlicebaseError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from slicebase.base import Slicebase
 
 _LOCAL = "127.0.0.1"
@@ -29,6 +32,7 @@ _LOCAL = "127.0.0.1"
     "--token-file", metavar="FILE",
     help="Read the token from this file, which only you may read, instead of SLICEBASE_SERVE_TOKEN.",
 )  # fmt: skip
+@click.option("--sample", is_flag=True, help="Show a sample that ships with Slicebase, in a temporary workspace.")
 @click.option("--open", "open_browser", is_flag=True, help="Open the first page in a browser.")
 @redact_option
 @click.pass_context
@@ -39,6 +43,7 @@ def serve(
     names: tuple[str, ...],
     write: bool,
     token_file: str | None,
+    sample: bool,
     open_browser: bool,
 ) -> None:
     """Show this workspace in a browser: sessions, contexts, runs, slice files and proofs.
@@ -59,7 +64,7 @@ def serve(
     from slicebase.web.admission import admission_for
     from slicebase.web.server import listen, serve, url_of
 
-    root, redact = open_base(ctx).root, redacts(ctx)  # a folder without a workspace is an error now, not later
+    root, redact = _sample(ctx) if sample else open_base(ctx).root, redacts(ctx)  # what is no workspace is an error now
 
     def open_memory() -> "Slicebase":
         return Slicebase.open(root, root, create=False, redact=redact)
@@ -77,3 +82,12 @@ def serve(
             click.launch(url)
 
     serve(app, opened, ready)
+
+
+def _sample(ctx: click.Context) -> "Path":
+    """Returns the folder of a workspace with the sample, which is deleted when the command ends."""
+    from slicebase.cli.sample import fill_with_sample
+
+    base = open_temporary(ctx)
+    fill_with_sample(base)
+    return base.root

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -26,6 +27,8 @@ from slicebase.cli.output import (
 from slicebase.errors import Exit, SlicebaseError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from slicebase.verbs.status import Overview
 
 
@@ -217,4 +220,21 @@ def demo() -> int:
     """Run real commands on a sample, in a temporary folder: what a compaction forgot, and how Slicebase proves it."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     variables = {name: value for name, value in os.environ.items() if not name.startswith(("SLICEBASE_", "TT_"))}
-    return subprocess.run(["sh", str(_SCRIPT)], env={**variables, "PATH": path}, check=False).returncode
+    look = " && ".join(_commands_to_look())
+    return subprocess.run(["sh", str(_SCRIPT), look], env={**variables, "PATH": path}, check=False).returncode
+
+
+def _commands_to_look() -> "Iterator[str]":
+    """Yields the commands that show a sample in a browser, as a user can type them here."""
+    from importlib.util import find_spec  # imported here for a fast start of the other commands
+
+    folder = Path(sys.executable).parent
+    if find_spec("starlette") is None or find_spec("uvicorn") is None:
+        yield f"{_typed(folder / 'python')} -m pip install 'slicebase[serve]'"
+    yield f"{_typed(folder / 'tt')} serve --sample"
+
+
+def _typed(program: Path) -> str:
+    """Returns a program as it is typed: by its name, if that finds it."""
+    found = shutil.which(program.name)
+    return program.name if found and Path(found) == program else os.path.relpath(program)

@@ -2,6 +2,7 @@
 # Shows what a compaction forgot, and how Slicebase proves it. Runs real commands in a temporary folder.
 set -eu
 
+look=$1  # the command that shows a sample in a browser
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"
@@ -46,4 +47,5 @@ data = database.read_bytes()
 database.write_bytes(data.replace(b'We will keep codes in a table', b'We will keep codes in a fable'))\""
 run 'tt verify || echo "exit status $?"'
 
-say "To look at all of it in a browser: pip install 'slicebase[serve]', then run tt serve in the folder of a workspace."
+say "To look at a session, its slices, a run and its proofs in a browser:"
+printf '%s$ %s%s\n' "$bold" "$look" "$plain"

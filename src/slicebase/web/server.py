@@ -2,7 +2,9 @@
 
 import asyncio
 import logging
+import signal
 import socket
+import sys
 from collections.abc import Callable
 from contextlib import closing
 from typing import Any, Final
@@ -92,6 +94,8 @@ def serve(app: ASGIApp, opened: socket.socket, when_ready: Callable[[], None] = 
         "timeout_keep_alive": _IDLE,
         "timeout_graceful_shutdown": _GRACE,
     }
+    # uvicorn raises the signal again when everything has ended: the command then releases what it holds.
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     with closing(opened):
         _Server(uvicorn.Config(app, **settings), when_ready).run(sockets=[opened])
 
