@@ -47,7 +47,7 @@ def at_rest(root: Path) -> Slicebase:
 
 
 def demo(root: Path) -> Shown:
-    """Creates a workspace with the sample of `tt serve`, a subagent, a file that is old, and one that points to a list."""
+    """Creates a workspace with the sample of `tt serve`, a subagent, an old file, and one that points to a list."""
     with opened(root, NOW - 200 * 86_400) as memory:
         decayed = memory.library.create(
             "Old deployment notes", "How releases were made before the pipeline.", body="# Steps\n\nAsk for the key.\n"
