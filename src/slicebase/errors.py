@@ -248,7 +248,7 @@ class SlicebaseError(Exception):
     """The only exception that bad data, bad input or a broken rule raises."""
 
     def __init__(self, code: str, message: str, *, hint: str = "", where: Where = NOWHERE) -> None:
-        message = _printable(message)
+        message = printable(message)
         super().__init__(message)
         self.code = code
         self.message = message
@@ -266,7 +266,7 @@ class SlicebaseError(Exception):
 
     def __str__(self) -> str:
         place = f"{self.where}: " if any(self.where) else ""
-        return _printable(f"{place}{self.message}")
+        return printable(f"{place}{self.message}")
 
     def at(self, where: Where) -> "SlicebaseError":
         """Returns the same error with the missing parts of its place filled in."""
@@ -287,7 +287,7 @@ class SlicebaseError(Exception):
         }
 
 
-def _printable(text: str) -> str:
+def printable(text: str) -> str:
     """Returns a text that can be encoded: half of a surrogate pair is shown by its number."""
     return text.encode("utf-8", "backslashreplace").decode()
 

@@ -8,8 +8,11 @@ import pytest
 from starlette.testclient import TestClient
 
 from slicebase.base import Slicebase
-from slicebase.web.admission import LONGEST_BODY, Admission, admission_for
+from slicebase.errors import SlicebaseError, Where
+from slicebase.web.admission import LONGEST_BODY, Admission, Guarded, admission_for
 from slicebase.web.app import application
+from slicebase.web.pages import strict_headers
+from slicebase.web.problems import answer_to
 from slicebase.web.server import listen, url_of
 from tests.web.conftest import TOKEN, client_of
 
@@ -146,3 +149,39 @@ def test_every_answer_keeps_a_browser_strict(client: TestClient) -> None:
         assert headers["x-content-type-options"] == "nosniff"
         assert "server" not in headers
     assert http.client.responses[client.get("/", headers={"host": "evil.example"}).status_code] == "Forbidden"
+
+
+def test_under_another_name_everything_needs_the_token(root: Path) -> None:
+    """Another name is for a proxy, and through it other machines ask."""
+    admission = admission_for("127.0.0.1", ["Memory.Example."], TOKEN, this_machine="desk")
+    app = application(lambda: Slicebase.open(root, root, create=False), admission)
+    with TestClient(app) as client:
+        for host in ("memory.example", "127.0.0.1"):
+            assert client.get(STATUS, headers={"host": host}).status_code == 401
+            given = {"host": host, "authorization": f"Bearer {TOKEN}"}
+            assert client.get(STATUS, headers=given).status_code == 200
+    assert admission_for("127.0.0.1", ["localhost"], TOKEN, this_machine="desk").reads_freely
+
+
+@pytest.mark.parametrize("name", ["", "http://memory.example", "memory.example:80", "a b", "[::1]"])
+def test_what_is_no_name_is_refused_as_one(name: str) -> None:
+    with pytest.raises(SlicebaseError) as caught:
+        admission_for("127.0.0.1", [name], TOKEN, this_machine="desk")
+    assert caught.value.code == "usage"
+
+
+def test_a_bug_is_a_problem_with_strict_headers_and_names_no_value() -> None:
+    async def app(scope: object, receive: object, send: object) -> None:
+        raise ValueError("a value of somebody")
+
+    client = TestClient(Guarded(app, Admission(), strict_headers()), base_url="http://127.0.0.1")
+    answer = client.get("/")
+    assert (answer.status_code, code_of(answer)) == (500, "server-failed")
+    assert "content-security-policy" in answer.headers
+    assert "somebody" not in answer.text
+
+
+def test_a_place_that_is_not_utf_8_is_shown_in_a_problem() -> None:
+    error = SlicebaseError("database-lost", "gone", hint="look at \udce9", where=Where("caf\udce9"))
+    _, body, _ = answer_to(error)
+    assert b"caf\\\\udce9" in body

@@ -2,12 +2,15 @@
 
 import shutil
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
 from starlette.testclient import TestClient
 
 from slicebase.base import Slicebase
 from slicebase.web.api.table import ENDPOINTS
+from slicebase.web.endpoints import cursor_of
 from slicebase.web.pages import views
 from slicebase.web.routes import ApiRoutes
 from tests.web.conftest import client_of
@@ -146,6 +149,27 @@ def test_a_database_that_is_gone_is_a_problem_until_it_is_back(root: Path, tmp_p
         assert client.get("/health").json()["status"] == "ok"
 
 
+def test_a_database_that_is_put_back_in_place_without_its_log_is_shown_again(root: Path) -> None:
+    with client_of(root, write=True) as client, Slicebase.open(root) as memory:
+        database = memory.workspace.database
+        memory.close()
+        fine = database.read_bytes()
+        paths = ("/health", "/api/v1/status", f"/api/v1/slices/{TURN}", "/api/v1/sessions")
+        for path in paths:
+            assert client.get(path).status_code == 200
+        with database.open("r+b") as file:
+            file.write(b"not a database" * 1000)
+        assert client.get("/health").status_code == 503
+        database.write_bytes(fine)
+        for end in ("-wal", "-shm"):
+            database.with_name(database.name + end).unlink(missing_ok=True)
+        for path in paths:
+            client.get(path)  # the first one may still find what is left
+        for path in paths:
+            assert client.get(path).status_code == 200
+        assert client.post("/api/v1/run/start", json={"objective": "An aim", "done": "When done"}).status_code == 200
+
+
 @pytest.mark.parametrize("path", ["/api/v1/search?q=retry", "/api/v1/status"])
 def test_files_without_the_turns_of_a_lost_or_damaged_database_are_no_answer(root: Path, path: str) -> None:
     with client_of(root) as client, Slicebase.open(root) as memory:
@@ -176,3 +200,42 @@ def test_a_folder_that_is_gone_with_its_database_is_a_problem_until_it_is_back(r
             shutil.rmtree(folder, ignore_errors=True)  # indexes
             away.rename(folder)
             assert client.get(path).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("body", "headers", "code"),
+    [
+        (b'{"title": "T", "summary": "S", "title": "U"}', {}, "bad-json"),
+        (b'{"run": "r", "events": [{"type": "note", "payload": {"a": 1, "a": 2}}]}', {}, "bad-json"),
+        (b'{"title": "T", "summary": "S", "confidence": NaN}', {}, "bad-json"),
+        (b'{"title": "T", "summary": "\\ud800"}', {}, "bad-json"),
+        (b'{"title": "T", "summary": "S"}', {"content-encoding": "gzip"}, "wrong-media-type"),
+        (b'{"title": "T", "summary": "S"}', {"content-type": "text/plain"}, "wrong-media-type"),
+    ],
+)
+def test_a_body_that_can_be_read_in_two_ways_is_refused(
+    writer: TestClient, body: bytes, headers: dict[str, str], code: str
+) -> None:
+    answer = writer.post("/api/v1/create", content=body, headers={"content-type": "application/json", **headers})
+    assert answer.json()["code"] == code
+
+
+def test_what_is_not_signed_takes_no_signature(writer: TestClient) -> None:
+    for path, body in (("compact", {"run": "r"}), ("stop", {"run": "r", "reason": "OBJECTIVE_ACHIEVED"})):
+        assert writer.post(f"/api/v1/run/{path}", json=body).json()["code"] == "no-run"
+        assert writer.post(f"/api/v1/run/{path}", json={**body, "agent": "ann"}).json()["code"] == "bad-arguments"
+
+
+def test_a_cursor_of_another_list_is_refused(client: TestClient) -> None:
+    """It would leave entries out without a word: of another order, another filter, another address."""
+    lists = ("sessions", "sessions?query=retry", "files", "files?order=title", "manifests", "runs", "seals", "stale")
+    for one in lists:
+        asked: Any = next(each for each in ENDPOINTS if each.path == f"/{one.partition('?')[0]}").asked
+        query = dict(part.split("=") for part in one.partition("?")[2].split("&") if part)
+        cursor = cursor_of(msgspec.convert(query, asked), "1")
+        for other in lists:
+            mark = "&" if "?" in other else "?"
+            answer = client.get(f"/api/v1/{other}{mark}cursor={cursor}").json()
+            assert one == other or answer["code"] == "bad-cursor"
+    used = [each.asked for each in ENDPOINTS if "cursor" in each.asked.__struct_fields__ and not each.in_path]
+    assert len(used) == len(set(used))  # the name of the type is a part of the cursor

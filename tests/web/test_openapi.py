@@ -25,7 +25,7 @@ from schemathesis.specs.openapi.checks import (
 from starlette.testclient import TestClient
 
 from slicebase.web.api.table import ENDPOINTS
-from slicebase.web.openapi import document
+from slicebase.web.openapi import OTHERS, document
 from tests.amounts import MORE
 from tests.web.test_server import TOKEN, served
 
@@ -39,7 +39,12 @@ CHECKED = [
     negative_data_rejection,
 ]
 DESCRIBED = msgspec.json.decode(msgspec.json.encode(document(ENDPOINTS, needs_token=False)))
-OPERATIONS = [(path, method) for path, methods in DESCRIBED["paths"].items() for method in methods]
+OPERATIONS = [
+    (path, method)
+    for path, methods in DESCRIBED["paths"].items()
+    for method, operation in methods.items()
+    if "application/json" in operation["responses"]["200"]["content"]  # a stream may have no end
+]
 
 
 def test_the_document_is_well_formed() -> None:
@@ -50,7 +55,7 @@ def test_every_endpoint_is_described(writer: TestClient) -> None:
     served = writer.get("/api/v1/openapi.json").json()
     assert served["paths"].keys() == DESCRIBED["paths"].keys()
     names = [operation["operationId"] for path in served["paths"].values() for operation in path.values()]
-    assert len(names) == len(set(names)) == len(ENDPOINTS)
+    assert len(names) == len(set(names)) == len(ENDPOINTS) + len(OTHERS)
     for path in served["paths"].values():
         for operation in path.values():
             assert operation["summary"].endswith(".")
@@ -91,3 +96,17 @@ def test_answers_are_as_described(server: str, schema: Any, path: str, method: s
             check()
         except Unsatisfiable:  # without parameters, nothing can be wrong
             assert mode is GenerationMode.NEGATIVE
+
+
+def test_what_is_no_endpoint_is_described_too(client: TestClient) -> None:
+    for path in OTHERS:
+        described = DESCRIBED["paths"][path]["get"]["responses"]["200"]["content"]
+        assert client.head(path).headers["content-type"].partition(";")[0] in described
+
+
+def test_every_header_of_a_failure_is_described(writer: TestClient) -> None:
+    common = {name.lower() for name in writer.get("/").headers} | {"connection"}
+    described = DESCRIBED["paths"]["/health"]["get"]["responses"]["default"]["headers"]
+    refused = writer.post("/api/v1/seal", json={}, headers={"authorization": "Bearer wrong"})
+    for answer in (writer.get("/api/v1/seal"), writer.get("/api/v1/nothing"), refused):
+        assert {name for name in answer.headers if name not in common} <= {name.lower() for name in described}

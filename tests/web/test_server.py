@@ -1,7 +1,9 @@
 """`tt serve` as a process: starting, stopping, and what a client or another process can do to it."""
 
+import asyncio
 import json
 import os
+import resource
 import signal
 import socket
 import subprocess
@@ -11,12 +13,16 @@ from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from http.client import HTTPConnection
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import apsw
 import pytest
+from uvicorn.config import Config
+from uvicorn.server import ServerState
 
 from slicebase.base import Slicebase
+from slicebase.errors import SlicebaseError
 from slicebase.web import server
 from slicebase.web.changes import LISTENERS
 
@@ -204,3 +210,114 @@ def test_a_read_only_workspace_is_shown(root: Path) -> None:
     finally:
         for each in [root, *folders]:
             each.chmod(0o700)
+
+
+def answer_on(raw: socket.socket) -> str:
+    """Returns what a server sends until it closes the connection or says nothing for a while."""
+    parts = []
+    with suppress(TimeoutError, ConnectionResetError):
+        while part := raw.recv(65536):
+            parts.append(part)
+    return b"".join(parts).decode()
+
+
+@pytest.mark.parametrize(
+    "request_", ["no HTTP at all\r\n\r\n", "GET / HTTP/1.1\r\n\r\n", f"GET / HTTP/1.1\r\nX: {'a' * 200_000}\r\n\r\n"]
+)
+def test_what_is_no_request_gets_a_problem_with_strict_headers(root: Path, request_: str) -> None:
+    with served(root) as (_, client), socket.create_connection((client.host, client.port), timeout=10) as raw:
+        with suppress(ConnectionError):
+            raw.sendall(request_.encode())
+        head, _, body = answer_on(raw).partition("\r\n\r\n")
+        assert head.startswith("HTTP/1.1 400 ")
+        assert "content-security-policy: default-src 'none'" in head
+        assert json.loads(body)["code"] == "bad-arguments"
+
+
+def test_one_connection_too_many_is_told_so_and_the_others_are_served(root: Path) -> None:
+    with served(root) as (process, client), ExitStack() as stack:
+        assert status_of(client, "/health") == 200
+        resource.prlimit(process.pid, resource.RLIMIT_NOFILE, (400, 400))
+        place = client.host, client.port
+        opened = [stack.enter_context(socket.create_connection(place, timeout=5)) for _ in range(600)]
+        head, _, body = answer_on(opened[-1]).partition("\r\n\r\n")
+        assert head.startswith("HTTP/1.1 503 ")
+        assert "retry-after: " in head
+        assert "content-security-policy: default-src 'none'" in head
+        assert json.loads(body)["code"] == "server-busy"
+        assert status_of(client, "/health") == 200
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=20)
+        assert errors.split() == ["Ctrl-C", "stops", "it.", "Stopped."]  # nothing is logged
+
+
+@pytest.mark.parametrize("options", [(), ("--write",)])
+@pytest.mark.parametrize("method", ["POST", "GET", "PUT"])
+def test_a_connection_whose_body_nobody_reads_is_closed_with_the_answer(
+    root: Path, options: tuple[str, ...], method: str
+) -> None:
+    headers = f"Host: 127.0.0.1\r\nAuthorization: Bearer {TOKEN}\r\nTransfer-Encoding: chunked\r\n\r\n"
+    with served(root, *options) as (_, client):
+        for path in ("/api/v1/create", "/api/v1/nothing", "/api/v1/status", "/"):
+            with socket.create_connection((client.host, client.port), timeout=10) as raw:
+                raw.sendall(f"{method} {path} HTTP/1.1\r\n{headers}1\r\nx\r\n".encode())  # and never the end
+                start = time.monotonic()
+                assert "connection: close" in answer_on(raw)
+                assert time.monotonic() - start < 8
+
+
+def test_a_client_that_does_not_read_its_answer_loses_its_connection(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "_READS", 0.3)
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"x" * 50_000_000})
+
+    async def asked() -> bool:
+        config = Config(app, http=server._ImpatientProtocol, log_config=None, lifespan="off")
+        config.load()
+        state = ServerState()
+        loop = asyncio.get_running_loop()
+        opened = await loop.create_server(
+            lambda: server._ImpatientProtocol(config=config, server_state=state, app_state={}), "127.0.0.1", 0
+        )
+        reader, writer = await asyncio.open_connection(*opened.sockets[0].getsockname(), limit=100)
+        writer.write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        await reader.read(100)
+        deadline = loop.time() + 20
+        while state.connections and loop.time() < deadline:
+            await asyncio.sleep(0.1)
+        writer.close()
+        opened.close()
+        return not state.connections
+
+    assert asyncio.run(asked())
+
+
+@pytest.mark.parametrize("path", ["/api/v1/changes", "/api/v1/verify/progress"])
+def test_the_headers_of_a_stream_have_an_end(root: Path, path: str) -> None:
+    with served(root) as (_, client):
+        client.request("HEAD", path)
+        answer = client.getresponse()
+        assert answer.headers["content-type"].startswith("text/event-stream")
+        answer.read()
+        assert status_of(client, "/health") == 200  # on the same connection
+
+
+@pytest.mark.parametrize("target", ["http://127.0.0.1/health", "*", "api/v1/status"])
+def test_a_target_without_a_slash_names_nothing(root: Path, target: str) -> None:
+    with served(root) as (_, client):
+        client.putrequest("GET", target)
+        client.endheaders()
+        answer = client.getresponse()
+        assert (answer.status, json.loads(answer.read())["code"]) == (404, "no-address")
+
+
+@pytest.mark.parametrize("host", ["", "nothing.invalid", "256.0.0.1", "a\0b", "\udcff"])
+def test_an_address_that_is_none_is_an_error_with_a_hint_about_it(host: str) -> None:
+    with pytest.raises(SlicebaseError) as caught:
+        server.listen(host, 0)
+    assert caught.value.code == "port-taken"
+    assert "--host" in caught.value.hint

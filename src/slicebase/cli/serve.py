@@ -26,7 +26,7 @@ _LOCAL = "127.0.0.1"
     "--port", metavar="N", type=CountingNumber(0, 65535), default=7358, show_default=True,
     help="Listen on this port; 0 for any that is free.",
 )  # fmt: skip
-@click.option("--name", "names", metavar="NAME", multiple=True, help="Answer under this name, too.")
+@click.option("--name", "names", metavar="NAME", multiple=True, help="Answer under this name of a proxy, too.")
 @click.option("--write", is_flag=True, help="Offer the verbs that write, too, with a token.")
 @click.option(
     "--token-file", metavar="FILE",
@@ -49,8 +49,8 @@ def serve(
     """Show this workspace in a browser: sessions, contexts, runs, slice files and proofs.
 
     The server listens on this machine until it is stopped (Ctrl-C), and only reads. The same data is at /api/v1, which
-    /api/v1/openapi.json describes. An address other than the loopback interface, and --write, need a token: that of
-    SLICEBASE_SERVE_TOKEN or --token-file, or a new one, which is printed. It needs `pip install 'slicebase[serve]'`.
+    /api/v1/openapi.json describes. An address other than the loopback interface, --name and --write need a token: that
+    of SLICEBASE_SERVE_TOKEN or --token-file, or a new one, which is printed. It needs `pip install 'slicebase[serve]'`.
     """
     try:
         import uvicorn  # noqa: F401

@@ -9,12 +9,12 @@ import hashlib
 import hmac
 import ipaddress
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import parse_qsl, quote, unquote, urlencode
 
 from slicebase.errors import SlicebaseError
-from slicebase.web.problems import answer_to
+from slicebase.web.problems import answer_to, bug
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -23,13 +23,16 @@ LONGEST_BODY: Final = 4 * 1024 * 1024
 BODY_SECONDS: Final = 30.0  # in which a body arrives
 _LONGEST_URL: Final = 16 * 1024
 _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
-_HOST: Final = re.compile(r"(?:\[(?P<six>[0-9a-fA-F:.]+)\]|(?P<name>[A-Za-z0-9_.-]+))(?::\d{1,5})?")
+_NAME: Final = re.compile(r"[A-Za-z0-9_.-]+")
+_HOST: Final = re.compile(rf"(?:\[(?P<six>[0-9a-fA-F:.]+)\]|(?P<name>{_NAME.pattern}))(?::\d{{1,5}})?")
 _LOOKED_AT: Final = frozenset(
     {
         b"host", b"origin", b"sec-fetch-site", b"sec-fetch-mode", b"authorization", b"cookie", b"content-length",
         b"transfer-encoding",
     }
 )  # fmt: skip
+
+_CLOSING: Final = ((b"connection", b"close"),)
 
 _Headers = Mapping[bytes, list[str]]
 
@@ -64,8 +67,8 @@ class Admission(NamedTuple):
             raise SlicebaseError("other-origin", "`Host` is no name of this server", hint="`tt serve --name` adds one")
         if len(origins) > 1 or (origins and not _is_same(origins[0], hosts[0])):
             raise _other_site()
-        site = headers.get(b"sec-fetch-site")  # of a browser; servers on other ports of this machine are `same-site`
-        if site and site[0] not in ("same-origin", "none") and headers.get(b"sec-fetch-mode") != ["navigate"]:
+        sites = set(headers.get(b"sec-fetch-site", []))  # of a browser; other ports of this machine are `same-site`
+        if not sites <= {"same-origin", "none"} and headers.get(b"sec-fetch-mode") != ["navigate"]:
             raise _other_site()
 
     def has_token(self, token: str) -> bool:
@@ -83,8 +86,15 @@ class Admission(NamedTuple):
 
     def _is_ours(self, host: str) -> bool:
         match = _HOST.fullmatch(host)
-        name = (match["six"] or match["name"]).lower().rstrip(".") if match else ""
+        if match is None:
+            return False
+        name = _plain(match["six"] or match["name"])
         return name in self.names or (self.any_address and _is_address(name))
+
+
+def _plain(name: str) -> str:
+    """Returns a name as it is compared: case and the dot of the root do not matter."""
+    return name.lower().rstrip(".")
 
 
 def _is_same(origin: str, host: str) -> bool:
@@ -117,17 +127,34 @@ class Guarded:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        more = self._headers
-
-        async def strict(message: "Message") -> None:
-            if message["type"] == "http.response.start":
-                message["headers"] = [*message["headers"], *more]
-            await send(message)
-
         headers: dict[bytes, list[str]] = {}
         for name, value in scope["headers"]:
             if name in _LOOKED_AT:
                 headers.setdefault(name, []).append(value.decode("latin-1"))
+        rest_is_unread, has_begun = _has_body(headers), False
+
+        async def received() -> "Message":
+            nonlocal rest_is_unread
+            message = await receive()
+            rest_is_unread = rest_is_unread and bool(message.get("more_body"))
+            return message
+
+        async def strict(message: "Message") -> None:
+            nonlocal has_begun
+            if message["type"] == "http.response.start":
+                has_begun = True
+                closing = _CLOSING if rest_is_unread else ()  # nobody reads it: it may never end
+                message["headers"] = [*message["headers"], *self._headers, *closing]
+            await send(message)
+
+        try:
+            await self._answered(scope, headers, received, strict)
+        except Exception as error:
+            if has_begun:
+                raise
+            await send_problem(strict, bug(error))
+
+    async def _answered(self, scope: "Scope", headers: _Headers, receive: "Receive", strict: "Send") -> None:
         try:
             _refuse_large(scope, headers)
             moved = self._moved(scope, headers)
@@ -136,11 +163,8 @@ class Guarded:
                 return
             self._admission.check(scope["method"], headers)
         except SlicebaseError as error:
-            status, body, fields = answer_to(error)
-            await send_answer(strict, status, body, {**fields, "connection": "close"})
+            await send_problem(strict, error)
             return
-        if scope["method"] != "POST" and _has_body(headers):  # nobody reads it
-            more = [*more, (b"connection", b"close")]
         await self._app(scope, receive, strict)
 
     def _moved(self, scope: "Scope", headers: _Headers) -> dict[str, str]:
@@ -172,6 +196,11 @@ def _refuse_large(scope: "Scope", headers: _Headers) -> None:
         raise SlicebaseError("request-size", f"a body has at most {LONGEST_BODY:,} bytes")
 
 
+async def send_problem(send: "Send", error: SlicebaseError) -> None:
+    """Sends the answer to a request that failed."""
+    await send_answer(send, *answer_to(error))
+
+
 async def send_answer(send: "Send", status: int, body: bytes, headers: Mapping[str, str]) -> None:
     """Sends a complete answer."""
     fields = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
@@ -180,13 +209,18 @@ async def send_answer(send: "Send", status: int, body: bytes, headers: Mapping[s
     await send({"type": "http.response.body", "body": body})
 
 
-def admission_for(address: str, names: Iterable[str], token: str, *, this_machine: str) -> Admission:
-    """Returns who is admitted to a server that listens on an address.
+def admission_for(address: str, names: Sequence[str], token: str, *, this_machine: str) -> Admission:
+    """Returns who is admitted to a server that listens on an address, also under other names.
 
-    Where that is not the loopback interface, everything needs the token.
+    Where that is not the loopback interface, everything needs the token; also under other names, since these are for a
+    proxy through which other machines ask.
     """
+    for name in names:
+        if not _NAME.fullmatch(name):
+            raise SlicebaseError("usage", f"{name!r} is no name of a server", hint="give it without scheme and port")
     is_local = address in _LOOPBACK or (_is_address(address) and ipaddress.ip_address(address).is_loopback)
-    known = _LOOPBACK | {address.lower()} | {name.lower() for name in names}
+    others = {_plain(name) for name in names}
+    known = _LOOPBACK | {_plain(address)} | others
     if is_local:
-        return Admission(known, token.encode())
-    return Admission(known | {this_machine.lower()}, token.encode(), reads_freely=False, any_address=True)
+        return Admission(known, token.encode(), reads_freely=others <= _LOOPBACK)
+    return Admission(known | {_plain(this_machine)}, token.encode(), reads_freely=False, any_address=True)

@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from slicebase import __version__
 from slicebase.errors import SlicebaseError
-from slicebase.web.admission import BODY_SECONDS, LONGEST_BODY, Admission, Guarded, send_answer
+from slicebase.web.admission import BODY_SECONDS, LONGEST_BODY, Admission, Guarded, send_answer, send_problem
 from slicebase.web.api import table
 from slicebase.web.changes import Watchers
 from slicebase.web.endpoints import PREFIX, Endpoint, Parameters, Raw
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 _ENCODE: Final = msgspec.json.Encoder().encode
 _API_HEADERS: Final = {"cache-control": "no-store"}
+_EVENTS: Final = "text/event-stream"
 _HEALTH_SECONDS: Final = 5.0
 
 
@@ -57,16 +58,16 @@ def application(
         return Response(described, media_type="application/json", headers=_API_HEADERS)
 
     async def health(request: Request) -> Response:
-        await memories.call(lambda memory: memory.truth.database.state, _HEALTH_SECONDS)
+        await memories.call_freshly(lambda memory: memory.truth.turns.counts(), _HEALTH_SECONDS)
         shown = {"status": "ok", "version": __version__}
         return Response(_ENCODE(shown), media_type="application/json", headers=_API_HEADERS)
 
     async def watch(request: Request) -> Response:
         changes.refuse_too_many()
-        return StreamingResponse(changes.listen(), media_type="text/event-stream", headers=_API_HEADERS)
+        return _stream(request, changes.listen)
 
     async def verify(request: Request) -> Response:
-        return StreamingResponse(verified(memories), media_type="text/event-stream", headers=_API_HEADERS)
+        return _stream(request, lambda: verified(memories))
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -117,7 +118,7 @@ class _Api:
             asked = endpoint.read(in_path, _query(scope["query_string"]), body)
             answer = await self._answer(endpoint, asked)
         except SlicebaseError as error:
-            await send_answer(send, *answer_to(error))
+            await send_problem(send, error)
             return
         if isinstance(answer, Raw):
             fields = {"content-type": answer.media_type, **_API_HEADERS, **answer.headers}
@@ -148,6 +149,8 @@ async def _body(scope: Scope, receive: Receive) -> bytes:
     types = [value for name, value in scope["headers"] if name == b"content-type"]
     if len(types) != 1 or types[0].partition(b";")[0].strip().lower() != b"application/json":
         raise SlicebaseError("wrong-media-type", "the body is application/json")
+    if any(name == b"content-encoding" and value.lower() != b"identity" for name, value in scope["headers"]):
+        raise SlicebaseError("wrong-media-type", "the body is not compressed")
     chunks: list[bytes] = []
     size = 0
     try:
@@ -164,6 +167,13 @@ async def _body(scope: Scope, receive: Receive) -> bytes:
                     return b"".join(chunks)
     except TimeoutError:
         raise SlicebaseError("request-slow", f"a body arrives within {BODY_SECONDS:.0f} seconds") from None
+
+
+def _stream(request: Request, events: Callable[[], AsyncIterator[bytes]]) -> Response:
+    """Returns a stream of server-sent events; to HEAD, its headers only, since it may have no end."""
+    if request.method == "HEAD":
+        return Response(media_type=_EVENTS, headers=_API_HEADERS)
+    return StreamingResponse(events(), media_type=_EVENTS, headers=_API_HEADERS)
 
 
 async def _static(request: Request) -> Response:
@@ -205,4 +215,4 @@ async def _failed(request: Request, error: SlicebaseError) -> Response:
 async def _refused(request: Request, error: HTTPException) -> Response:
     if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
         return _error_response(WrongMethodError((error.headers or {}).get("Allow", _READING)))
-    return _error_response(SlicebaseError("bad-arguments", str(error.detail)))
+    return _error_response(SlicebaseError("no-address", "an address begins with a slash"))

@@ -6,13 +6,15 @@ types are the OpenAPI document (`web/openapi.py`).
 
 import base64
 import binascii
+import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple, Protocol, TypeVar, get_type_hints
 
 import msgspec
 from msgspec import Meta, Struct
 
+from slicebase.core.parsers import read_json
 from slicebase.errors import SlicebaseError
 from slicebase.workspace.doors import Redaction
 
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 Method = Literal["GET", "POST"]
 PREFIX: Final = "/api/v1"
 _DIGITS: Final = 15  # of a number in a cursor
+_LIST_BYTES: Final = 6  # of a cursor, which name its list
 LONGEST_PARAMETER: Final = 100_000  # characters of a parameter
 _ARGUMENTS: Final = Redaction(Path(), lambda: None)  # an error may repeat a parameter
 
@@ -92,9 +95,14 @@ class Endpoint(NamedTuple):
 
 def _object(body: bytes) -> dict[str, Any]:
     try:
-        return msgspec.json.decode(body, type=dict[str, Any])
+        found = msgspec.json.decode(body, type=dict[str, Any])
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
         raise SlicebaseError("bad-json", f"the body is no JSON object: {error}") from None
+    try:
+        read_json(body, what="the body", unique=True)  # of two equal keys, the other reader takes the last
+    except SlicebaseError as error:
+        raise _ARGUMENTS.error(error) from None
+    return found
 
 
 def get(
@@ -136,38 +144,68 @@ class Window(NamedTuple):
     next: str | None
 
 
-def window(items: Sequence[_Item], asked: Paged, name_of: Callable[[_Item], str]) -> Window:
+class _AsksForPage(Protocol):
+    """The parameters of a list, with or without filters."""
+
+    @property
+    def limit(self) -> int: ...
+
+    @property
+    def cursor(self) -> str: ...
+
+
+def window(items: Sequence[_Item], asked: _AsksForPage, name_of: Callable[[_Item], str]) -> Window:
     """Returns the page of a list that a cursor asks for. The list may have grown in front since the last page.
 
     A cursor is the name of the last entry that was seen. Raises `bad-cursor` if that is not in the list.
     """
-    first = 0
-    if asked.cursor:
-        last = read_cursor(asked.cursor)
+    first, last = 0, read_cursor(asked)
+    if last is not None:
         found = next((place for place, item in enumerate(items) if name_of(item) == last), None)
         if found is None:
             raise SlicebaseError("bad-cursor", "the list has no such place any more", hint="begin without a cursor")
         first = found + 1
     shown = items[first : first + asked.limit]
-    return Window(shown, cursor_of(name_of(shown[-1])) if first + len(shown) < len(items) else None)
+    return Window(shown, cursor_of(asked, name_of(shown[-1])) if first + len(shown) < len(items) else None)
 
 
-def cursor_of(name: str) -> str:
-    """Returns the cursor after an entry."""
-    return base64.urlsafe_b64encode(name.encode()).decode().rstrip("=")
+def cursor_of(asked: _AsksForPage, name: str) -> str:
+    """Returns the cursor after an entry of the list that was asked for."""
+    return base64.urlsafe_b64encode(_list_of(asked) + name.encode()).decode().rstrip("=")
 
 
-def read_cursor(cursor: str) -> str:
-    """Returns the name of the entry that a cursor is after."""
+def read_cursor(asked: _AsksForPage) -> str | None:
+    """Returns the name of the entry that a cursor is after; None for the first page.
+
+    Raises `bad-cursor` for one of another list: it would silently leave entries out.
+    """
+    if not asked.cursor:
+        return None
     try:
-        return base64.b64decode(cursor + "=" * (-len(cursor) % 4), b"-_", validate=True).decode()
+        data = base64.b64decode(asked.cursor + "=" * (-len(asked.cursor) % 4), b"-_", validate=True)
+        name = data[_LIST_BYTES:].decode()
     except (binascii.Error, UnicodeDecodeError, ValueError):
-        raise SlicebaseError("bad-cursor", "this is no cursor", hint="take `next` of the page before") from None
+        raise no_cursor() from None
+    if data[:_LIST_BYTES] != _list_of(asked):
+        raise no_cursor()
+    return name
 
 
-def read_number(cursor: str) -> int | None:
+def read_number(asked: _AsksForPage) -> int | None:
     """Returns the number of the entry that a cursor is after, in a list by numbers; None for the first page."""
-    text = read_cursor(cursor) if cursor else ""
-    if cursor and not (text.isascii() and text.isdigit() and len(text) <= _DIGITS):
-        raise SlicebaseError("bad-cursor", "this is no cursor", hint="take `next` of the page before")
-    return int(text) if cursor else None
+    text = read_cursor(asked)
+    if text is not None and not (text.isascii() and text.isdigit() and len(text) <= _DIGITS):
+        raise no_cursor()
+    return None if text is None else int(text)
+
+
+def no_cursor() -> SlicebaseError:
+    """Returns the error for a text that is no cursor of the list."""
+    return SlicebaseError("bad-cursor", "this is no cursor of this list", hint="take `next` of the page before")
+
+
+def _list_of(asked: _AsksForPage) -> bytes:
+    """Returns a digest of what makes up a list: all parameters but those of the page."""
+    fields = {name: value for name, value in msgspec.to_builtins(asked).items() if name not in ("limit", "cursor")}
+    named = msgspec.json.encode([type(asked).__name__, fields], order="sorted")
+    return hashlib.sha256(named).digest()[:_LIST_BYTES]

@@ -8,12 +8,13 @@ the next request opens it again. A request that writes has an object of its own,
 import asyncio
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from slicebase.errors import SlicebaseError, Where
-from slicebase.web.problems import UNAVAILABLE
+from slicebase.web.problems import UNAVAILABLE, bug
 from slicebase.web.threads import DaemonThreads
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ THREADS: Final = 8  # verbs that run at once; others wait
 LONG_CALLS: Final = 2  # of those that have more time than others
 ABANDONED: Final = 8  # verbs that nobody waits for any more and that may still run
 SECONDS: Final = 30.0  # for one request
+# The database itself is at fault. Others are at fault for a while, and what is open can stay so.
+_OF_DATABASE: Final = UNAVAILABLE - {"locked", "no-memory", "disk-full", "server-busy"}
 
 
 class Memories:
@@ -46,6 +49,7 @@ class Memories:
         self._threads = DaemonThreads(THREADS + ABANDONED)
         self._warm: Slicebase | None = None
         self._turn: asyncio.Lock | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._places: tuple[asyncio.Semaphore, asyncio.Semaphore] | None = None
 
     async def call(
@@ -55,9 +59,24 @@ class Memories:
 
         What does not say that it `writes` cannot: the workspace refuses it.
         """
+        return await self._called(self._writing if writes else self._reading, do, seconds)
+
+    async def call_freshly(self, do: "Callable[[Slicebase], _Result]", seconds: float) -> _Result:
+        """Calls a function that reads with a workspace that is opened for it.
+
+        One that is open already may not notice that its database was damaged.
+        """
+        return await self._called(self._freshly, do, seconds)
+
+    async def _called(
+        self,
+        call: "Callable[[Callable[[Slicebase], _Result]], _Result]",
+        do: "Callable[[Slicebase], _Result]",
+        seconds: float | None,
+    ) -> _Result:
         if self._places is None:  # an event loop has its own
             self._places = asyncio.Semaphore(THREADS - LONG_CALLS), asyncio.Semaphore(LONG_CALLS)
-        call = self._writing if writes else self._reading
+            self._loop = asyncio.get_running_loop()
         given = self._seconds if seconds is None else seconds
         try:
             async with asyncio.timeout(given), self._places[given > self._seconds]:
@@ -100,15 +119,20 @@ class Memories:
         """Calls a function, and turns errors that are not ours into ours."""
         try:
             return call(*given)
-        except SlicebaseError:
+        except SlicebaseError as error:
+            if error.code in _OF_DATABASE:
+                self._close_others()
             raise
         except Exception as error:
-            raise self._as_ours(error) or _bug(error) from None
+            raise self._as_ours(error) or bug(error) from None
 
     def _reading(self, do: "Callable[[Slicebase], _Result]") -> _Result:
         with self._lock:
             memory = self._idle.pop() if self._idle else None
         return self._used(memory, do, self._idle.append)
+
+    def _freshly(self, do: "Callable[[Slicebase], _Result]") -> _Result:
+        return self._used(None, do, lambda memory: memory.close())
 
     def _warming(self, do: "Callable[[Slicebase], _Result]", memory: "Slicebase | None") -> _Result:
         return self._used(memory, do, self._keep_warm)
@@ -154,6 +178,23 @@ class Memories:
             if self._is_closed:
                 memory.close()
 
+    def _close_others(self) -> None:
+        """Closes what is idle: as long as one of them is open, SQLite keeps what it knows of a log that is gone."""
+        with self._lock:
+            idle = list(self._idle)
+            self._idle.clear()
+        for memory in idle:
+            memory.close()
+        if self._loop is not None:
+            with suppress(RuntimeError):  # the loop has ended
+                self._loop.call_soon_threadsafe(self._close_warm)
+
+    def _close_warm(self) -> None:
+        """Closes what is warm, in the event loop: it is used there, too."""
+        warm, self._warm = self._warm, None
+        if warm is not None:
+            warm.close()
+
     def _writing(self, do: "Callable[[Slicebase], _Result]") -> _Result:
         with self._open() as memory:
             try:
@@ -193,16 +234,4 @@ def _is_in_place(memory: "Slicebase") -> bool:
 
 
 def _refuse_write() -> None:
-    raise SlicebaseError("server-failed", "a request that only reads tried to write", hint=_BUG)
-
-
-_BUG: Final = "this is a bug of Slicebase: please report it, with its version"
-
-
-def _bug(error: Exception) -> SlicebaseError:
-    """Returns the error for a bug of ours. It names the place, never a value: that could be anybody's text."""
-    place = error.__traceback__
-    while place and place.tb_next:
-        place = place.tb_next
-    where = f"{Path(place.tb_frame.f_code.co_filename).name}:{place.tb_lineno}" if place else "an unknown place"
-    return SlicebaseError("server-failed", f"{type(error).__name__} at {where}", hint=_BUG)
+    raise bug("a request that only reads tried to write")

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from http import HTTPStatus
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -11,6 +11,31 @@ from slicebase.web.endpoints import PREFIX, Endpoint, Raw
 from slicebase.web.problems import MEDIA_TYPE, Problem
 
 _REFERENCES = "#/components/schemas/{name}"
+_OF_SLICES: Final = {"ETag": "The digest of the export.", "Slice-Id": "The id of the slice."}
+_OF_FAILURES: Final = {
+    "Retry-After": "With 503: the seconds after which the same request may work.",
+    "Allow": "With 405: the methods that work.",
+    "WWW-Authenticate": "With 401: the token is a bearer token.",
+}
+_HEALTH: Final = {
+    "type": "object",
+    "properties": {"status": {"const": "ok"}, "version": {"type": "string"}},
+    "required": ["status", "version"],
+}
+# What is no endpoint: its summary, the media type of its answer, and the schema.
+OTHERS: Final = {
+    "/health": ("Opens the database and reads it.", "application/json", _HEALTH),
+    f"{PREFIX}/changes": (
+        "Tells what has grown, without an end: the events `grown`, `problem` and `recovered`.",
+        "text/event-stream",
+        {"type": "string"},
+    ),
+    f"{PREFIX}/verify/progress": (
+        "Verifies everything: the events `progress`, then `verdict` or `problem`.",
+        "text/event-stream",
+        {"type": "string"},
+    ),
+}
 
 
 def document(endpoints: Iterable[Endpoint], *, needs_token: bool) -> dict[str, Any]:
@@ -23,6 +48,8 @@ def document(endpoints: Iterable[Endpoint], *, needs_token: bool) -> dict[str, A
     for each in known:
         place = PREFIX + each.path.replace(":path}", "}")
         paths.setdefault(place, {})[each.method.lower()] = _operation(each, by_type, components)
+    for place, (summary, media_type, schema) in OTHERS.items():
+        paths[place] = {"get": _other(place, summary, {media_type: {"schema": schema}})}
     security = {"token": {"type": "http", "scheme": "bearer"}}
     return {
         "openapi": "3.1.0",
@@ -78,11 +105,32 @@ def _body(each: Endpoint, fields: Mapping[str, Any], required: Iterable[str]) ->
     }
 
 
+def _other(place: str, summary: str, content: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the operation of an address that is no endpoint."""
+    return {
+        "operationId": f"get{place.removeprefix(PREFIX).replace('/', '_')}",
+        "summary": summary,
+        "responses": {"200": {"description": HTTPStatus.OK.phrase, "content": content}, "default": _failure()},
+    }
+
+
 def _answer(each: Endpoint, by_type: Mapping[int, Any]) -> dict[str, Any]:
     schema = {"type": "object"} if each.answer is Raw else by_type[id(each.answer)]
-    return {"description": HTTPStatus.OK.phrase, "content": {"application/json": {"schema": schema}}}
+    answer = {"description": HTTPStatus.OK.phrase, "content": {"application/json": {"schema": schema}}}
+    return {**answer, "headers": _headers(_OF_SLICES, required=True)} if each.answer is Raw else answer
 
 
 def _failure() -> dict[str, Any]:
     schema = {"$ref": _REFERENCES.format(name=Problem.__name__)}
-    return {"description": "What went wrong.", "content": {MEDIA_TYPE: {"schema": schema}}}
+    return {
+        "description": "What went wrong.",
+        "content": {MEDIA_TYPE: {"schema": schema}},
+        "headers": _headers(_OF_FAILURES, required=False),
+    }
+
+
+def _headers(described: Mapping[str, str], *, required: bool) -> dict[str, Any]:
+    return {
+        name: {"description": text, "required": required, "schema": {"type": "string"}}
+        for name, text in described.items()
+    }

@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping
 from http import HTTPStatus
+from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
 
-from slicebase.errors import Exit, SlicebaseError
+from slicebase.errors import Exit, SlicebaseError, printable
 
 MEDIA_TYPE: Final = "application/problem+json"
 RETRY_SECONDS: Final = 2
@@ -70,15 +71,15 @@ def status_of(error: SlicebaseError) -> HTTPStatus:
 
 def problem_of(error: SlicebaseError) -> Problem:
     """Returns an error as problem details."""
-    status, fields = status_of(error), error.as_json()
+    status, where = status_of(error), error.where
     return Problem(
         f"urn:slicebase:error:{error.code}",
         status.phrase,
         status,
-        fields["message"],
+        error.message,
         error.code,
-        fields["hint"],
-        fields["where"],
+        printable(error.hint),
+        where._replace(file=where.file and printable(where.file))._asdict() if any(where) else None,
     )
 
 
@@ -93,3 +94,20 @@ def answer_to(error: SlicebaseError) -> tuple[HTTPStatus, bytes, dict[str, str]]
     if isinstance(error, WrongMethodError):
         headers["allow"] = error.allowed
     return status, msgspec.json.encode(problem_of(error)), headers
+
+
+_BUG: Final = "this is a bug of Slicebase: please report it, with its version"
+
+
+def bug(cause: Exception | str) -> SlicebaseError:
+    """Returns the error for a bug of ours."""
+    return SlicebaseError("server-failed", cause if isinstance(cause, str) else _place_of(cause), hint=_BUG)
+
+
+def _place_of(error: Exception) -> str:
+    """Returns where an error was raised, never a value: that could be anybody's text."""
+    place = error.__traceback__
+    while place and place.tb_next:
+        place = place.tb_next
+    where = f"{Path(place.tb_frame.f_code.co_filename).name}:{place.tb_lineno}" if place else "an unknown place"
+    return f"{type(error).__name__} at {where}"

@@ -14,7 +14,7 @@ from slicebase.files.body.sections import section_names, section_ref
 from slicebase.files.body.windows import TextWindow, cited_span, text_window
 from slicebase.library.log_rows import RowLine, log_rows
 from slicebase.library.texts import FoundNote, SectionedText, note_of, sectioned
-from slicebase.web.endpoints import Name, Paged, Parameters, cursor_of, get, read_cursor
+from slicebase.web.endpoints import Name, Paged, Parameters, cursor_of, get, read_number
 
 if TYPE_CHECKING:
     from slicebase.base import Slicebase
@@ -180,20 +180,13 @@ class LogPage(Struct, frozen=True):
 def rows(memory: "Slicebase", asked: RowsQuery) -> LogPage:
     """Returns the rows of a log, each with the rows that it replaced."""
     log = log_rows(memory.library.reader().logs, _readable(memory, asked.id))
-    first = _number(asked.cursor)
+    first = read_number(asked) or 0
     groups = tuple(_group(each) for each in log.groups[first : first + asked.limit])
     end = first + len(groups)
     return LogPage(
         groups, len(log.groups), log.total, log.active, log.unreadable, log.forks,
-        cursor_of(str(end)) if end < len(log.groups) else None,
+        cursor_of(asked, str(end)) if end < len(log.groups) else None,
     )  # fmt: skip
-
-
-def _number(cursor: str) -> int:
-    given = read_cursor(cursor) if cursor else "0"
-    if not (given.isascii() and given.isdigit() and len(given) < 16):
-        raise SlicebaseError("bad-cursor", "this is no cursor", hint="take `next` of the page before")
-    return int(given)
 
 
 def _group(lines: tuple[RowLine, ...], former: int = _FORMER) -> RowGroup:
@@ -306,7 +299,7 @@ class _Lines(msgspec.Struct, frozen=True):
 
 def _lines(found: "SliceFile", asked: LinesQuery) -> _Lines:
     """Returns the next lines of a body: the cursor is the byte at which they begin."""
-    start = min(_number(asked.cursor), len(found.body))
+    start = min(read_number(asked) or 0, len(found.body))
     end, count = start, 0
     while count < asked.limit and end < len(found.body):
         line_end = found.body.find(b"\n", end)
@@ -315,7 +308,7 @@ def _lines(found: "SliceFile", asked: LinesQuery) -> _Lines:
     part = found.body[start:end]
     first = found.body_line + found.body.count(b"\n", 0, start)
     full = sum(1 for line in part.split(b"\n") if line.strip())
-    return _Lines(part, first, full, cursor_of(str(end)) if end < len(found.body) else None)
+    return _Lines(part, first, full, cursor_of(asked, str(end)) if end < len(found.body) else None)
 
 
 def conversation(memory: "Slicebase", asked: LinesQuery) -> ConversationPage:

@@ -13,7 +13,7 @@ from slicebase.files.note import note_place
 from slicebase.index.entries import FileEntry, FileOrder, FilePlace, Filters, find_file, page_of_files
 from slicebase.index.staleness import stale_files
 from slicebase.verbs.found import search_json
-from slicebase.web.endpoints import Name, PageCursor, PageLimit, Parameters, cursor_of, get, read_cursor
+from slicebase.web.endpoints import Name, PageCursor, PageLimit, Parameters, cursor_of, get, no_cursor, read_cursor
 
 if TYPE_CHECKING:
     from slicebase.base import Slicebase
@@ -121,20 +121,20 @@ def row_of(memory: "Slicebase", entry: FileEntry) -> FileRow:
 def list_files(memory: "Slicebase", asked: FileQuery) -> FileList:
     """Lists slice files, by default the last changed first."""
     filters = asked.filters(memory.surroundings.now(), memory.settings.freshness_half_life_days)
-    after = _place(asked.cursor) if asked.cursor else None
+    after = _place(asked)
     index = memory.finder.index
     page = index.ask(lambda connection: page_of_files(connection, filters, asked.order, after, asked.limit))
     rows = tuple(row_of(memory, entry) for entry in page.entries)
-    following = cursor_of(msgspec.json.encode(page.last).decode()) if page.last else None
+    following = cursor_of(asked, msgspec.json.encode(page.last).decode()) if page.last else None
     return FileList(rows, page.total, index.unreadable, following)
 
 
-def _place(cursor: str) -> FilePlace:
+def _place(asked: FileQuery) -> FilePlace | None:
+    after = read_cursor(asked)
     try:
-        place: FilePlace = msgspec.json.decode(read_cursor(cursor), type=FilePlace)
+        return None if after is None else msgspec.json.decode(after, type=FilePlace)
     except (msgspec.MsgspecError, RecursionError):
-        raise SlicebaseError("bad-cursor", "this is no cursor", hint="take `next` of the page before") from None
-    return place
+        raise no_cursor() from None
 
 
 # Search

@@ -38,12 +38,16 @@ class ManifestPage(Struct, frozen=True):
     next: str | None
 
 
-def list_manifests(memory: "Slicebase", asked: Paged) -> ManifestPage:
+class ManifestsQuery(Paged, frozen=True, kw_only=True):
+    """A list of recorded contexts."""
+
+
+def list_manifests(memory: "Slicebase", asked: ManifestsQuery) -> ManifestPage:
     """Lists the recorded contexts, the newest first."""
-    found = memory.truth.manifests.newest_first(asked.limit + 1, read_number(asked.cursor))
+    found = memory.truth.manifests.newest_first(asked.limit + 1, read_number(asked))
     shown = found[: asked.limit]
     rows = tuple(_row(memory, name, time) for _, name, time in shown)
-    return ManifestPage(rows, cursor_of(str(shown[-1][0])) if len(found) > asked.limit else None)
+    return ManifestPage(rows, cursor_of(asked, str(shown[-1][0])) if len(found) > asked.limit else None)
 
 
 def _row(memory: "Slicebase", name: str, time: str) -> ManifestRow:

@@ -108,7 +108,7 @@ def stale(memory: "Slicebase", asked: StaleQuery) -> StaleList:
     for each in found:
         for why in each.reasons:
             counts[why.kind] = counts.get(why.kind, 0) + 1
-    page = window(found, Paged(limit=asked.limit, cursor=asked.cursor), lambda each: each.entry.name)
+    page = window(found, asked, lambda each: each.entry.name)
     rows = tuple(msgspec.convert(each.as_json(now, half_life), StaleRow) for each in page.items)
     return StaleList(half_life, rows, len(found), counts, page.next)
 

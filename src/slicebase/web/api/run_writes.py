@@ -10,7 +10,7 @@ from slicebase.core.refs import ref_of
 from slicebase.runs.event import EventDraft
 from slicebase.runs.records import StopReason
 from slicebase.web.api.writes import SignedWrite, signed
-from slicebase.web.endpoints import Name, Text, post
+from slicebase.web.endpoints import Name, Parameters, Text, post
 
 if TYPE_CHECKING:
     from slicebase.base import Slicebase
@@ -236,8 +236,10 @@ def allow_loop(memory: "Slicebase", asked: AllowLoopBody) -> LoggedAnswer:
     return _logged(found)
 
 
-class CompactBody(RunWrite, frozen=True, kw_only=True):
+class CompactBody(Parameters, frozen=True, kw_only=True):
     """A run that is to be compacted."""
+
+    run: Name
 
 
 def compact(memory: "Slicebase", asked: CompactBody) -> LoggedAnswer:
@@ -245,9 +247,10 @@ def compact(memory: "Slicebase", asked: CompactBody) -> LoggedAnswer:
     return _logged(memory.runs.compact(_name(asked.run)))
 
 
-class StopBody(RunWrite, frozen=True, kw_only=True):
+class StopBody(Parameters, frozen=True, kw_only=True):
     """Why a run stops."""
 
+    run: Name
     reason: StopReason
     message: str = ""
 

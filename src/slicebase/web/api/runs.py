@@ -41,7 +41,11 @@ class RunList(Struct, frozen=True):
     next: str | None
 
 
-def list_runs(memory: "Slicebase", asked: Paged) -> RunList:
+class RunsQuery(Paged, frozen=True, kw_only=True):
+    """A list of runs."""
+
+
+def list_runs(memory: "Slicebase", asked: RunsQuery) -> RunList:
     """Lists the runs, the last changed first."""
     stored = memory.truth.runs
     page = window(list(stored.log.tallies()), asked, lambda tally: tally.run_id)

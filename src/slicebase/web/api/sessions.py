@@ -36,7 +36,7 @@ class SessionPage(Struct, frozen=True):
 
 def list_sessions(memory: "Slicebase", asked: SessionsQuery) -> SessionPage:
     """Lists the sessions that have a turn that a query finds, the newest first."""
-    after = read_cursor(asked.cursor) if asked.cursor else None
+    after = read_cursor(asked)
     try:
         found = memory.graph.sessions(asked.query, asked.limit + 1, after=after)
     except SlicebaseError as error:
@@ -45,7 +45,7 @@ def list_sessions(memory: "Slicebase", asked: SessionsQuery) -> SessionPage:
         raise SlicebaseError("bad-cursor", str(error), hint="begin without a cursor") from None
     shown = found[: asked.limit]
     is_last = len(found) <= asked.limit
-    return SessionPage(tuple(map(session_row, shown)), None if is_last else cursor_of(shown[-1].id))
+    return SessionPage(tuple(map(session_row, shown)), None if is_last else cursor_of(asked, shown[-1].id))
 
 
 class SessionQuery(Parameters, frozen=True, kw_only=True):

@@ -44,13 +44,13 @@ def list_snapshots(memory: "Slicebase", asked: SnapshotsQuery) -> SnapshotPage:
     """Lists the snapshots of a run, the newest first."""
     runs, run_id = memory.truth.runs, memory.stored_names.id("run", asked.run)
     runs.log.tally(run_id)
-    found = runs.snapshots.newest_first(run_id, asked.limit + 1, read_number(asked.cursor))
+    found = runs.snapshots.newest_first(run_id, asked.limit + 1, read_number(asked))
     shown = found[: asked.limit]
     rows = tuple(
         SnapshotRow(name, each.sequence, each.status, each.event, runs.log.link(run_id, each.event).time)
         for name, each in shown
     )
-    return SnapshotPage(rows, cursor_of(str(shown[-1][1].sequence)) if len(found) > asked.limit else None)
+    return SnapshotPage(rows, cursor_of(asked, str(shown[-1][1].sequence)) if len(found) > asked.limit else None)
 
 
 # One snapshot
