@@ -91,7 +91,7 @@ def session_view(parts: Parts, session: str) -> SessionView:
 
 
 def _compactions(parts: Parts, session: str) -> Iterator[TurnPlace]:
-    """Yields the summaries of a session, oldest first. Summaries in a row are one compaction: the last of them is it."""
+    """Yields the summaries of a session, oldest first: of those in a row, which are one compaction, the last."""
     query = read("kind:summary")
     wanted = TurnFilters(filters=query.filters, sessions=[session])
     hits = turn_hits(parts, query, wanted, TurnReader(parts.truth), Bounds(_MOST_COMPACTIONS)).hits
