@@ -1,5 +1,6 @@
 """The session page: a slider changes the slice, the way back works, and a session grows while one watches."""
 
+import json
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -9,7 +10,7 @@ import pytest
 
 from tests.browser.addresses import address_of
 from tests.browser.conftest import Look
-from tests.browser.memories import ANCHOR, GROWING, LONG, TEAM, Shown, growing, opened, turn_id
+from tests.browser.memories import ANCHOR, GROWING, LONG, TEAM, Shown, growing, opened, record, transcript, turn_id
 from tests.browser.servers import Server
 from tests.browser.visits import Visit
 
@@ -53,6 +54,31 @@ def test_keys_move_a_slider_and_the_slice_follows(look: Look, server: Server, sh
     assert "1 turn" in visit.text
 
 
+def test_parameters_that_no_policy_has_leave_no_slice_of_others_on_the_page(
+    look: Look, server: Server, shown: Shown
+) -> None:
+    visit = look(server.url + address_of("slice", shown))
+    slice_id(visit)
+    assert visit.page.locator(".tree-row.in").count() > 1
+    visit.allowed = ("console: Failed to load resource",)
+    visit.page.locator("#p-distance_decay + input").fill("7")
+    visit.page.locator("#p-distance_decay + input").press("Enter")
+    visit.page.wait_for_selector(".slice-panel .problem")
+    assert visit.page.locator(f"{SLICE_ID}, pre.command, .tree-row.in").count() == 0
+    visit.page.locator("#p-max_nodes + input").fill("2.5")  # the browser itself refuses it
+    visit.page.locator("#p-max_nodes + input").press("Enter")
+    assert "max_nodes" not in visit.address
+
+
+@pytest.mark.parametrize("width", [1280, 1600])
+def test_the_words_in_the_head_of_a_turn_are_not_broken(look: Look, server: Server, shown: Shown, width: int) -> None:
+    visit = look(server.url + address_of("slice", shown), width=width)
+    slice_id(visit)
+    broken = visit.run("""[...document.querySelectorAll(".turn > header > :not(.space)")]
+        .filter((each) => each.getBoundingClientRect().height > 26).map((each) => each.textContent)""")
+    assert broken == []
+
+
 def test_the_way_back_leads_over_what_was_chosen(look: Look, server: Server, shown: Shown) -> None:
     visit = look(server.url + address_of("session", shown))
     first = visit.address
@@ -71,6 +97,8 @@ def test_the_way_back_leads_over_what_was_chosen(look: Look, server: Server, sho
 def test_branches_subagents_and_compactions_are_on_the_page(look: Look, server: Server, shown: Shown) -> None:
     team = look(server.url + address_of("session", shown, session=TEAM) + f"?turn={turn_id(11)}")
     assert "1 subagent" in team.text
+    team.page.locator(".agents summary").click()
+    assert team.overflow == 0
     assert "branch" in team.text
     assert "row.append(order.code)" in team.text
     agent = look(server.url + address_of("session", shown, session=f"{TEAM}#agent-a77"))
@@ -105,6 +133,21 @@ def test_a_session_grows_while_one_watches(live: tuple[Server, Path], look: Look
     visit.page.wait_for_selector("text=Line 6 of a talk")
     visit.page.wait_for_selector("text=8 turns")
     assert visit.run("performance.getEntriesByType('navigation').length") == 1
+
+
+def test_the_slice_that_is_drawn_grows_with_the_session(live: tuple[Server, Path], look: Look, tmp_path: Path) -> None:
+    """The rows in sight stay the same: the new turn is the last one of a long tree, and a child of the anchor."""
+    server, root = live
+    talk, anchor = growing(tmp_path / "talk.jsonl", range(240)), turn_id(103, GROWING)
+    with opened(root) as memory:
+        memory.import_(talk)
+        visit = look(f"{server.url}/session/{GROWING}?anchor={anchor}")
+        before = slice_id(visit)
+        branch = record(700, 103, "user", "Another way on.", session=GROWING)
+        memory.import_(transcript(tmp_path / "branch.jsonl", [*map(json.loads, talk.read_text().splitlines()), branch]))
+        expected = memory.graph.select(anchor).slice_id
+    assert slice_id(visit, after=before) == expected != before
+    visit.page.wait_for_selector(f"#row-{anchor} .forks")  # and the tree shows the branch where it begins
 
 
 def test_a_server_that_stops_is_missed_and_found_again(live: tuple[Server, Path], look: Look) -> None:

@@ -23,10 +23,10 @@ def test_two_texts_are_shown_as_their_difference() -> None:
     assert edit == ("a.py", [" x", "-y", "+Y", " z"])
 
 
-def test_several_pairs_are_one_change_of_the_file() -> None:
+def test_several_pairs_are_one_change_of_the_file_at_several_places() -> None:
     pairs = [{"old_string": "a", "new_string": "b"}, {"old_string": "c", "new_string": "d"}]
     (edit,) = edits_in("MultiEdit", {"file_path": "a", "edits": pairs})
-    assert edit.lines == ["-a", "+b", "-c", "+d"]
+    assert edit.lines == ["-a", "+b", "@@", "-c", "+d"]
 
 
 def test_a_file_that_is_written_is_added() -> None:
@@ -43,6 +43,21 @@ def test_a_patch_has_a_change_for_each_file(arguments: Any) -> None:
     first, second = edits_in("apply_patch", arguments)
     assert first == ("src/a.py", ["@@ def f():", "-    return 1", "+    return 2"])
     assert second == ("b.txt", ["+new"])
+
+
+def test_a_patch_says_which_file_it_deletes_and_moves() -> None:
+    patch = """*** Begin Patch
+*** Delete File: old.py
+*** Update File: a.txt
+*** Move to: b.txt
+@@
+-x
++y
+*** End of File
+*** End Patch"""
+    deleted, moved = edits_in("apply_patch", patch)
+    assert deleted == ("old.py", ["@@ deleted"])
+    assert moved == ("a.txt", ["@@ moved to b.txt", "@@", "-x", "+y"])
 
 
 @pytest.mark.parametrize("arguments", [None, 3, [], {}, {"file_path": 3, "old_string": "a"}, {"edits": [1]}, "ls"])

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from importlib.resources import as_file, files
 from pathlib import Path
 from threading import Event
 
@@ -13,6 +14,7 @@ from slicebase.base import Slicebase
 from slicebase.errors import SlicebaseError
 from slicebase.graph.policy import SlicePolicyV1, policy_from
 from slicebase.web.memories import Memories
+from tests.web.conftest import client_of
 
 
 def memories_of(root: Path, seconds: float = 30.0) -> Memories:
@@ -94,3 +96,19 @@ def test_a_slice_from_the_cache_is_that_of_the_database(template: Path, number: 
         assert sessions.kept_slice_around(turn, policy) is None  # nothing is cached yet
         plain = sessions.slice_around(turn, policy)
         assert sessions.kept_slice_around(turn, policy) == plain
+
+
+def test_who_looks_at_a_workspace_without_a_database_leaves_it_free_to_begin_one(tmp_path: Path) -> None:
+    """The index keeps what it was filled from: nothing, and not a database that would be missed later."""
+    Slicebase.init(tmp_path).close()
+    with client_of(tmp_path) as client:
+        for path in ("status", "files", "sessions", "runs", "stale", "due", "manifests", "policies", "search?q=a"):
+            assert client.get(f"/api/v1/{path}").status_code == 200, path
+        assert client.get("/api/v1/context?q=what").status_code == 200
+        assert client.get("/api/v1/doctor").json()["complaints"] == []
+    assert not (tmp_path / ".slicebase/slicebase.db").exists()
+    with Slicebase.open(tmp_path, tmp_path) as memory, as_file(files("slicebase") / "samples") as samples:
+        memory.import_(samples / "claude-code-session.jsonl")
+    with client_of(tmp_path) as client:
+        assert len(client.get("/api/v1/sessions").json()["rows"]) == 1
+        assert client.get("/api/v1/sessions?query=webhook").json()["rows"]

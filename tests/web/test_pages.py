@@ -28,6 +28,14 @@ def test_no_page_of_ours_names_another_host() -> None:
             assert not named, name
 
 
+def test_the_pages_use_only_characters_that_common_fonts_have() -> None:
+    """Nothing is loaded, so another character is an empty box on a machine without a font that has it."""
+    common = set("·×–“”…‹›←→↳▸▾")
+    for name, file in page_files().items():
+        if not name.startswith("vendor/"):
+            assert {each for each in file.data.decode() if ord(each) > 0x7E} <= common, name
+
+
 def test_the_addresses_of_the_document_work(client: TestClient) -> None:
     page = (PROJECT / "docs/serve.md").read_text()
     addresses = re.findall(r"curl -s http://127\.0\.0\.1:7358(\S+)\n", page)

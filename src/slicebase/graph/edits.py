@@ -13,7 +13,10 @@ _PAIRS: Final = (("old_string", "new_string"), ("oldString", "newString"), ("old
 _CONTENTS: Final = ("content", "contents", "file_text", "new_source")
 _PATCHES: Final = ("patch", "input", "diff", "command", "cmd")
 _BEGIN: Final = "*** Begin Patch"
-_FILE: Final = ("*** Update File: ", "*** Add File: ", "*** Delete File: ")
+_DELETE: Final = "*** Delete File: "
+_FILE: Final = ("*** Update File: ", "*** Add File: ", _DELETE)
+_MOVE: Final = "*** Move to: "
+_ELSEWHERE: Final = "@@"  # the lines after it are another place of the file
 _MOST_COMPARED: Final = 1500  # lines of two texts: beyond that, a comparison takes too long
 _CONTEXT: Final = 3
 _HEADER: Final = 3  # lines: the names of the files, and the first place
@@ -43,7 +46,10 @@ def edits_in(tool: str, arguments: Any) -> list[FileEdit]:
     changes = changes or [*_replaced(arguments)]
     if not changes and _writes(tool):
         changes = [_added(arguments[name]) for name in _CONTENTS if isinstance(arguments.get(name), str)][:1]
-    return [FileEdit(path, [line for lines in changes for line in lines])] if changes else []
+    if not changes:
+        return []
+    first, *others = changes
+    return [FileEdit(path, [*first, *(line for lines in others for line in (_ELSEWHERE, *lines))])]
 
 
 def _writes(tool: str) -> bool:
@@ -70,8 +76,10 @@ def _patched(text: str) -> list[FileEdit]:
             break
         mark = next((mark for mark in _FILE if line.startswith(mark)), None)
         if mark:
-            found.append(FileEdit(line.removeprefix(mark).strip(), []))
-        elif found:
+            found.append(FileEdit(line.removeprefix(mark).strip(), ["@@ deleted"] if mark == _DELETE else []))
+        elif found and line.startswith(_MOVE):
+            found[-1].lines.append(f"@@ moved to {line.removeprefix(_MOVE).strip()}")
+        elif found and not line.startswith("*** "):
             found[-1].lines.append(line)
     return found
 

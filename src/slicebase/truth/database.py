@@ -260,10 +260,13 @@ def _cannot_be_created(path: Path) -> bool:
     return not os.path.lexists(path) and nearest.is_dir() and not os.access(nearest, os.W_OK)
 
 
+_NO_DATABASE = "-"  # the id of an empty one in memory: nothing that an index keeps of it names a database
+
+
 def _empty(path: Path) -> Database:
     connection = apsw.Connection(":memory:")
     connection.execute(SCHEMA)
-    append_rows(connection, Chain("acts"), [act_row(CREATE, Opener().identity())])
+    append_rows(connection, Chain("acts"), [act_row(CREATE, Opener(new_id=lambda: _NO_DATABASE).identity())])
     connection.pragma("query_only", True)
     return Database(path, connection)
 

@@ -91,13 +91,16 @@ def session_view(parts: Parts, session: str) -> SessionView:
 
 
 def _compactions(parts: Parts, session: str) -> Iterator[TurnPlace]:
-    """Yields the summaries of a session, oldest first."""
+    """Yields the summaries of a session, oldest first: of those in a row, which are one compaction, the last."""
     query = read("kind:summary")
     wanted = TurnFilters(filters=query.filters, sessions=[session])
     hits = turn_hits(parts, query, wanted, TurnReader(parts.truth), Bounds(_MOST_COMPACTIONS)).hits
-    found = parts.truth.turns.find([hit.turn for hit in hits])
+    turns = parts.truth.turns
+    found = turns.find([hit.turn for hit in hits])
+    followed = {parent for turn in found for parent, _ in turns.parents_of(turn)}
     for seq, record in sorted(found.values(), key=lambda stored: stored.seq):
-        yield TurnPlace(record.id, seq - 1, known_time(record.time))
+        if record.id not in followed:
+            yield TurnPlace(record.id, seq - 1, known_time(record.time))
 
 
 def _agents(truth: Truth, session: str) -> Iterator[LinkedSession]:

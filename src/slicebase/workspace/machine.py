@@ -65,7 +65,7 @@ def id_in_index(index: Path) -> frozenset[str]:
         connection.close()
     except apsw.Error:
         return frozenset()
-    return frozenset(mark.split()[:1])
+    return frozenset(filter(str.isalnum, mark.split()[:1]))
 
 
 def _first_bytes(path: Path) -> bytes:

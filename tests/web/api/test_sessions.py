@@ -70,6 +70,33 @@ def test_a_session_has_its_figures_its_compactions_and_its_ends(client: TestClie
     assert [row["turn"] for row in tree["rows"]] == [found["last"]]
 
 
+def test_summaries_in_a_row_are_one_compaction_as_the_figures_and_the_losses_count_them(
+    client: TestClient, root: Path
+) -> None:
+    """Some clients write a summary in several turns."""
+    with Slicebase.open(root) as base:
+        from slicebase.history.annotate import Annotator
+
+        kinds: list[Any] = ["user", "system", "system", "assistant", "system"]
+        turns = [
+            Turn(
+                name(700 + place),
+                "rows",
+                role,
+                (Part("text", text=f"turn {place}", summary=role == "system"),),
+                1_700_000_000_000 + place * 1000,
+                (Parent(name(699 + place)),) if place else (),
+                f"sha256:{700 + place:064d}",
+            )
+            for place, role in enumerate(kinds)
+        ]
+        base.truth.turns.add(Session("rows", "messages"), turns, Annotator(base.truth))
+    found = client.get("/api/v1/sessions/rows").json()
+    losses = client.get("/api/v1/lost/rows").json()["compactions"]
+    assert [f"turn:{each['turn']}" for each in found["compactions"]] == [each["summary"] for each in losses]
+    assert found["figures"]["compactions"] == len(losses) == 2
+
+
 @pytest.mark.parametrize("path", ["sessions/none", "trees/none", "lost/none"])
 def test_a_session_that_is_not_stored_is_not_found(client: TestClient, path: str) -> None:
     answer = client.get(f"/api/v1/{path}")

@@ -9,12 +9,19 @@ const KEPT_PAGES = 60;
 export function useRows(session) {
   const pages = useRef(new Map());
   const asked = useRef(new Set());
+  const inSight = useRef([0, 0]); // the pages that were wanted last
+  const branches = useRef(0);
   const [state, setState] = useState({ total: 0, width: 1, branches: 0, turn: 0, problem: null });
   const load = useCallback(async (page) => {
     if (asked.current.has(page)) return;
     asked.current.add(page);
     try {
       const found = await get(`/trees/${part(session)}`, { first: page * PAGE, limit: PAGE });
+      if (branches.current && branches.current !== found.branches) { // a new branch crosses rows that were there before
+        pages.current.clear();
+        for (let other = inSight.current[0]; other <= inSight.current[1]; other += 1) if (other !== page) load(other);
+      }
+      branches.current = found.branches;
       pages.current.delete(page);
       pages.current.set(page, found.rows);
       if (pages.current.size > KEPT_PAGES) pages.current.delete(pages.current.keys().next().value);
@@ -26,18 +33,20 @@ export function useRows(session) {
     }
   }, [session]);
   const want = useCallback((first, last) => {
-    for (let page = Math.floor(Math.max(0, first) / PAGE); page <= Math.floor(Math.max(0, last) / PAGE); page += 1) {
+    inSight.current = [first, last].map((number) => Math.floor(Math.max(0, number) / PAGE));
+    for (let page = inSight.current[0]; page <= inSight.current[1]; page += 1) {
       if (!pages.current.has(page)) load(page);
     }
   }, [load]);
-  /** Turns were added: rows that were at the end, and those whose lines changed, are asked for again. */
+  /** Turns were added: rows that were at the end are asked for again, which tells whether others changed. */
   const refresh = useCallback((total) => {
     setState((old) => {
       const from = Math.floor(Math.max(0, old.total - 1) / PAGE);
       for (const page of [...pages.current.keys()]) if (page >= from) pages.current.delete(page);
       return { ...old, total, turn: old.turn + 1 };
     });
-  }, []);
+    load(Math.floor(Math.max(0, total - 1) / PAGE));
+  }, [load]);
   const row = useCallback((number) => (pages.current.get(Math.floor(number / PAGE)) || [])[number % PAGE] || null, []);
   useEffect(() => {
     load(0);

@@ -42,7 +42,7 @@ function coloured(nodes, depth) {
 
 /** A difference of two texts, line by line: lines that begin with + or -. */
 export function Diff({ lines }) {
-  const kind = (line) => ({ "+": "added", "-": "removed", "@": "place" })[line[0]] || "";
+  const kind = (line) => ({ "+": "added", "-": "removed", "@": "hunk" })[line[0]] || "";
   return html`<pre class="diff" dir="ltr">${lines.map((line, number) => html`<span key=${number} class=${kind(line)}>${line}${"\n"}</span>`)}</pre>`;
 }
 

@@ -54,6 +54,9 @@ export function bytes(number) {
   return `${value < 10 ? value.toFixed(1) : Math.round(value)} ${units[unit]}`;
 }
 
+/** Returns the last two folders of a path: enough to know a project. */
+export const folder = (path) => path.split("/").filter(Boolean).slice(-2).join("/") || path;
+
 /** A time in RFC 3339 form, as people read it; the exact one is its title. */
 export function When({ time, dateOnly = false }) {
   if (!time) return html`<span class="faint">undated</span>`;

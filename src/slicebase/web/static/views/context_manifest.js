@@ -6,7 +6,7 @@ import { Answered, Badge, Busy, Copy, count, Empty, Facts, Panel, Ref, When } fr
 import { Budget, ContextText, LeftOut, Pieces, Versions } from "slicebase/views/context_parts.js";
 
 const REPLAYED = { IDENTICAL: ["good", "identical, byte for byte"], PURGED: ["", "purged: words of it were deleted"], BROKEN: ["bad", "broken: not the text that was recorded"], UNVERIFIABLE: ["warn", "unverifiable: another renderer made it"] };
-const CHANGE = { added: ["good", "only in the second"], removed: ["bad", "only in the first"], changed: ["warn", "changed"], same: ["", "the same"] };
+const CHANGE = { added: "good", removed: "bad", changed: "warn", same: "" };
 const score = (value) => (value / 1e6).toFixed(2);
 
 function Side({ side, name }) {
@@ -17,16 +17,17 @@ function Side({ side, name }) {
 
 /** Two contexts, piece by piece. */
 function Compared({ found, first, second }) {
+  const told = { added: `only in ${second}`, removed: `only in ${first}`, changed: "changed", same: "the same" };
   const counts = Object.keys(CHANGE).map((name) => [name, found.pieces.filter((each) => each.change === name).length]);
   const order = ["removed", "added", "changed", "same"];
   const rows = [...found.pieces].sort((one, other) => order.indexOf(one.change) - order.indexOf(other.change));
-  return html`<div class="row">${counts.map(([name, size]) => html`<${Badge} key=${name} kind=${size ? CHANGE[name][0] : ""}>${CHANGE[name][1]} ${size}<//>`)}</div>
+  return html`<div class="row">${counts.map(([name, size]) => html`<${Badge} key=${name} kind=${size ? CHANGE[name] : ""}>${told[name]}: ${size}<//>`)}</div>
     ${!found.pieces.length && html`<${Empty}>Neither has a piece.<//>`}
     ${rows.length > 0 && html`<table class="side-by-side"><thead><tr><th>piece</th><th>${first}</th><th>${second}</th><th>what differs</th></tr></thead>
       <tbody>${rows.map((each) => html`<tr key=${`${each.ref}${each.before ? each.before.place : 0}/${each.after ? each.after.place : 0}`} class=${each.change}>
         <td><${Ref} to=${each.ref} /> <span class="faint" dir="auto">${(each.after || each.before).label}</span></td>
         <${Side} side=${each.before} name=${first} /><${Side} side=${each.after} name=${second} />
-        <td><${Badge} kind=${CHANGE[each.change][0]}>${each.change}<//> ${each.what}</td>
+        <td><${Badge} kind=${CHANGE[each.change]}>${each.change}<//> ${each.what}</td>
       </tr>`)}</tbody></table>`}`;
 }
 
@@ -36,7 +37,7 @@ function Again({ name }) {
     ${!asked.answer && !asked.problem && html`<${Busy}>building the context again …<//>`}
     ${(asked.answer || asked.problem) && html`<${Answered} asked=${asked}>${(found) => html`
       <p>${found.changes.length ? count(found.changes.length, "difference") : "No piece differs."} <span class="faint">Nothing was recorded.</span> <${Copy} text=${found.context.command} label="copy as command" /></p>
-      <${Compared} found=${found} first="recorded" second="now" />`}<//>`}
+      <${Compared} found=${found} first="the recorded one" second="the new one" />`}<//>`}
   <//>`;
 }
 
@@ -51,10 +52,12 @@ function With({ first, second }) {
 }
 
 /** Chooses another recorded context to compare with. */
-function Other({ name }) {
+function Other({ name, chosen }) {
   const pages = usePages("/manifests", { limit: 100 }, "manifests");
-  return html`<label>compare with <select value="" onChange=${(event) => event.currentTarget.value && choose({ with: event.currentTarget.value }, {})}>
+  const isListed = !chosen || pages.items.some((each) => each.manifest_id === chosen);
+  return html`<label>compare with <select value=${chosen} onChange=${(event) => choose({ with: event.currentTarget.value, again: "" }, {})}>
     <option value="">…</option>
+    ${!isListed && html`<option value=${chosen}>${chosen}</option>`}
     ${pages.items.filter((each) => each.manifest_id !== name).map((each) => html`<option key=${each.manifest_id} value=${each.manifest_id}>${each.time.slice(0, 16).replace("T", " ")} ${each.question.slice(0, 60)} (${each.pieces})</option>`)}
   </select></label>`;
 }
@@ -81,7 +84,7 @@ export function Manifest({ route }) {
         <${Facts} of=${{ recorded: html`<${When} time=${found.time} />`, "as of": html`<${When} time=${manifest.as_of} />`, pieces: `${manifest.pieces.length} of ${count(manifest.considered, "candidate")}`, id: html`<code>${name}</code>` }} />
         <div class="row actions">
           ${!exported && !route.query.again && html`<button type="button" onClick=${() => choose({ again: "1", with: "" }, {})}>Ask again</button>`}
-          ${!exported && html`<${Other} name=${name} />`}
+          ${!exported && html`<${Other} name=${name} chosen=${route.query.with || ""} />`}
           <${Link} to=${href("/context", { q: manifest.question, tokens: manifest.budget.tokens, as_of: manifest.filters.last })}>ask it as a new question<//>
           <${Link} to=${href("/proof/why", { ref: name })}>why<//>
           <span class="space"></span>

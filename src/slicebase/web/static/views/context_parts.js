@@ -46,8 +46,7 @@ export function Pieces({ pieces, chosen }) {
     <div class="row">
       <button type="button" class="small" aria-pressed=${each.place === chosen} aria-label=${`Piece ${each.place} in the text`} onClick=${() => choose({ piece: each.place === chosen ? "" : each.place })}>${each.place}</button>
       <${Ref} to=${each.ref} span=${each.span.start === 0 && each.span.end === each.length ? null : each.span} />
-      <span class="faint" dir="auto">${each.label}</span>
-      <span class="space"></span>
+      <span class="faint label" dir="auto">${each.label}</span>
       ${each.tokens !== undefined && html`<span class="faint num">${each.tokens} tokens</span>`}
       <strong class="num" title="score">${millionths(each.score)}</strong>
     </div>

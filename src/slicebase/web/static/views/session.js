@@ -4,7 +4,7 @@ import { exported, part, useAnswer, useGrowth } from "slicebase/lib/api.js";
 import { html } from "slicebase/lib/html.js";
 import { choose, go, href, Link } from "slicebase/lib/router.js";
 import { useReading, useRows } from "slicebase/lib/session_windows.js";
-import { Answered, Badge, Busy, Copy, count, Empty, ProblemBox, When } from "slicebase/lib/ui.js";
+import { Answered, Badge, Busy, Copy, count, Empty, folder, ProblemBox, When } from "slicebase/lib/ui.js";
 import { Chat } from "slicebase/views/session_chat.js";
 import { PARAMETERS, SlicePanel, useSlice } from "slicebase/views/session_slice.js";
 import { Tree } from "slicebase/views/session_tree.js";
@@ -14,7 +14,7 @@ export const SESSION_KEYS = [
   ["[ ]", "other branch"],
   ["a", "anchor here, or no anchor"],
   ["Enter", "open or fold what is in the turn"],
-  ["Home End", "first, last turn of the branch"],
+  ["Home End", "first turn, last turn of the newest branch"],
   ["t", "tree, chat, slice (narrow page)"],
 ];
 const TABS = ["chat", "tree", "slice"];
@@ -55,7 +55,8 @@ function Whole({ view, query, again }) {
   const later = useRef(0);
   const inAddress = Object.fromEntries(PARAMETERS.filter((each) => query[each] !== undefined && query[each] !== "").map((each) => [each, query[each]]));
   const given = draft || inAddress;
-  const slice = useSlice(anchorGiven, given, exported ? exported.seen : seen);
+  const slice = useSlice(anchorGiven, given, exported ? exported.seen : seen, grown);
+  const drawn = slice && slice.found && !slice.problem ? slice : null;
   const anchor = anchorGiven && slice && slice.found && slice.found.anchor.startsWith(anchorGiven) ? slice.found.anchor : anchorGiven;
   const onSeen = useCallback((first, limit) => setSeen((old) => (old.first === first && old.limit === limit ? old : { first, limit: Math.min(limit, 500) })), []);
   const onGiven = (values, done) => {
@@ -89,16 +90,16 @@ function Whole({ view, query, again }) {
     <header class="session-head">
       <h1 title=${session}>${(figures && (figures.title || figures.prompt)) || session}</h1>
       <p class="session-facts">
-        ${figures && html`<span>${figures.project}</span>${figures.branch && html`<code>${figures.branch}</code>`}<span>${figures.model}</span><span>${figures.format}</span><span><${When} time=${figures.started} /> – <${When} time=${figures.ended} /></span>`}
+        ${figures && html`<${Figures} of=${figures} />`}
         <span>${count(rows.total || view.turns, "turn")}</span>
         ${view.branches > 1 && html`<span>${count(rows.branches || view.branches, "branch", "branches")}</span>`}
         ${view.continues.map((each) => html`<span key=${each.turn}>${session.includes("#agent-") ? "started by" : "continues"} <${Link} to=${`/turn/${each.turn}`}>${each.session.slice(0, 8)}, turn ${each.turn.slice(0, 8)}<//></span>`)}
         ${view.agents.length > 0 && html`<${Agents} agents=${view.agents} />`}
-        ${view.compactions.map((each, place) => html`<button type="button" key=${each.turn} class="small" onClick=${() => choose({ turn: each.turn }, {})} title=${each.time || ""}>compaction ${place + 1}</button>`)}
+        <span class="session-buttons">${view.compactions.map((each, place) => html`<button type="button" key=${each.turn} class="small" onClick=${() => choose({ turn: each.turn }, {})} title=${each.time || ""}>compaction ${place + 1}</button>`)}
         <button type="button" class="small" onClick=${() => choose({ turn: view.first, start: "", end: "" }, {})} title="Home">first</button>
         <button type="button" class="small" onClick=${() => choose({ turn: view.last, start: "", end: "" }, {})} title="End">last</button>
         <${Copy} text=${`session:${session}`} label="ref" />
-        ${figures && figures.resume && html`<${Copy} text=${figures.resume} label="resume command" />`}
+        ${figures && figures.resume && html`<${Copy} text=${figures.resume} label="resume command" />`}</span>
         ${grown > 0 && html`<${Badge} kind="good" title="It grows while you watch.">live<//>`}
       </p>
     </header>
@@ -106,13 +107,21 @@ function Whole({ view, query, again }) {
     <div class=${`session-columns show-${tab} ${anchor ? "has-slice" : ""}`}>
       <section class="column tree-column" aria-label="Tree">
         ${rows.problem && html`<${ProblemBox} problem=${rows.problem} />`}
-        <${Tree} rows=${rows} chosen=${chosen} anchor=${anchor} slice=${slice && slice.found ? slice : null} agents=${agents} jump=${jump} onSeen=${onSeen} onChoose=${(row) => choose({ turn: row.turn, start: "", end: "", tab: tab === "tree" ? "chat" : query.tab }, {})} />
+        <${Tree} rows=${rows} chosen=${chosen} anchor=${anchor} slice=${drawn} agents=${agents} jump=${jump} onSeen=${onSeen} onChoose=${(row) => choose({ turn: row.turn, start: "", end: "", tab: tab === "tree" ? "chat" : query.tab }, {})} />
       </section>
       <section class="column chat-column" aria-label="Conversation">
-        <${Chat} reading=${reading} session=${session} chosen=${chosen} anchor=${anchor} slice=${slice && slice.found ? slice : null} agents=${agents} cited=${cited} grown=${grown} />
+        <${Chat} reading=${reading} session=${session} chosen=${chosen} anchor=${anchor} slice=${drawn} agents=${agents} cited=${cited} grown=${grown} />
       </section>
       <aside class="column slice-column"><${SlicePanel} slice=${slice} anchor=${anchor} given=${given} onGiven=${onGiven} /></aside>
     </div>`;
+}
+
+function Figures({ of }) {
+  return html`${of.project && html`<span class="wide-only" title=${of.project}>${folder(of.project)}</span>`}
+    ${of.branch && html`<code class="wide-only">${of.branch}</code>`}
+    ${of.model && html`<span class="wide-only">${of.model}</span>`}
+    <span class="wide-only">${of.format}</span>
+    <span><${When} time=${of.started} />${of.ended !== of.started && html` – <${When} time=${of.ended} />`}</span>`;
 }
 
 function Agents({ agents }) {

@@ -17,10 +17,13 @@ const SLIDERS = [
 const WEIGHTS = PHASES.map((phase) => [phase, 0, 2, 0.01, `weight of ${phase}`]);
 export const PARAMETERS = ["policy", ...SLIDERS.map(([name]) => name), ...PHASES, "include_siblings"];
 
-/** Asks for a slice as it is drawn: `{found, selected, left, problem, milliseconds}`; null without an anchor. */
-export function useSlice(anchor, given, seen) {
+/**
+ * Asks for a slice as it is drawn: `{found, selected, left, problem, milliseconds}`; null without an anchor.
+ * It is asked for again when the session has grown: a new turn may belong to it.
+ */
+export function useSlice(anchor, given, seen, grown) {
   const [state, setState] = useState(null);
-  const place = JSON.stringify([anchor, given, seen]);
+  const place = JSON.stringify([anchor, given, seen, grown]);
   useEffect(() => {
     if (!anchor) {
       setState(null);
@@ -77,8 +80,8 @@ export function SlicePanel({ slice, anchor, given, onGiven }) {
       <div class="slider"><label for="include_siblings">include_siblings</label><input id="include_siblings" type="checkbox" checked=${values.include_siblings} onChange=${(event) => set("include_siblings", String(event.currentTarget.checked), true)} /></div>
       <${Slider} of=${SLIDERS[4]} value=${values.max_siblings_per_node} given=${given} set=${set} />
     </fieldset>`}
-    ${found && html`<dl class="slice-hashes" aria-live="polite">
-      <div><dt>selected</dt><dd><strong>${found.turns.toLocaleString("en")}</strong> turns, to distance ${found.farthest} <span class="faint" data-live>in ${Math.max(1, Math.round(slice.milliseconds || 0))} ms</span></dd></div>
+    ${found && !slice.problem && html`<dl class="slice-hashes" aria-live="polite">
+      <div><dt>selected</dt><dd><strong>${found.turns.toLocaleString("en")}</strong> ${found.turns === 1 ? "turn" : "turns"}, to distance ${found.farthest} <span class="faint" data-live>in ${Math.max(1, Math.round(slice.milliseconds || 0))} ms</span></dd></div>
       <div><dt>slice_id</dt><dd><code>${found.slice_id}</code></dd></div>
       <div><dt>policy</dt><dd><code>${found.policy}</code></dd></div>
       <div><dt>export</dt><dd><code>${found.export_hash}</code></dd></div>
@@ -101,6 +104,6 @@ function Slider({ of: [name, least, most, step, title], value, given, set, phase
     <label for=${`p-${name}`}>${name}${phase ? html` <span class="faint">${count}</span>` : ""}</label>
     <input ref=${input} id=${`p-${name}`} type="range" min=${least} max=${top} step=${step} value=${shown}
       onInput=${(event) => set(name, event.currentTarget.value, false)} onChange=${(event) => set(name, event.currentTarget.value, true)} />
-    <input type="number" aria-label=${`${name}, as a number`} min=${least} step=${step} value=${written} onChange=${(event) => event.currentTarget.value !== "" && set(name, event.currentTarget.value, true)} />
+    <input type="number" aria-label=${`${name}, as a number`} min=${least} step=${step < 1 ? "any" : 1} value=${written} onChange=${(event) => event.currentTarget.reportValidity() && event.currentTarget.value !== "" && set(name, event.currentTarget.value, true)} />
   </div>`;
 }

@@ -57,7 +57,7 @@ function Row({ number, row, width, total, isChosen, isAnchor, slice, onChoose, a
   const why = !slice ? "" : selected
     ? `selected as ${selected.way === "anchor" ? "the anchor" : selected.way}: distance ${selected.distance}, priority ${selected.priority.toFixed(4)}, ${selected.phase}`
     : left ? `left out: ${REASONS[left.reason]} (${left.way}, distance ${left.distance}, priority ${left.priority.toFixed(4)})` : "left out: no selected turn is beside it";
-  const classes = ["tree-row", row.role, isChosen && "is-chosen", isAnchor && "anchor", slice && (selected ? `in phase-${selected.phase}` : left ? "out near" : "out"), row.compaction && "compacted-row"];
+  const classes = ["tree-row", row.role, isChosen && "is-chosen", isAnchor && "anchor", row.kinds.length === 1 && row.kinds[0] === "thinking" && "thinks", slice && (selected ? `in phase-${selected.phase}` : left ? "out near" : "out"), row.compaction && "compacted-row"];
   const started = agents.get(row.turn);
   return html`<div id=${`row-${row.turn}`} class=${classes.filter(Boolean).join(" ")} style=${selected ? { ...style, "--fade": fade(selected.distance) } : style}
       role="option" aria-selected=${isChosen} aria-posinset=${number + 1} aria-setsize=${total} onClick=${() => onChoose(row)} title=${[why, row.time, row.text].filter(Boolean).join("\n")}>
@@ -65,11 +65,11 @@ function Row({ number, row, width, total, isChosen, isAnchor, slice, onChoose, a
     <span class="role-name">${row.role === "assistant" ? "" : row.role}</span>
     ${row.compaction && html`<span class="badge warn">${row.compaction === "summary" ? "compacted" : "mark"}</span>`}
     ${row.calls.length > 0 && html`<span class="call-name">${row.calls[0]}</span>`}
-    <span class="row-words">${row.purged ? html`<em>purged</em>` : withoutName(row) || html`<em class="faint">${row.calls.length ? "" : "nothing that is shown"}</em>`}</span>
+    <span class="row-words">${row.purged ? html`<em>purged</em>` : withoutName(row) || html`<em class="faint">${row.calls.length ? "" : "empty, or not shown by the client"}</em>`}</span>
     ${row.kinds.includes("error") && html`<span class="badge bad">error</span>`}
     ${started && html`<span class="badge" title=${started.join("\n")}>${started.length === 1 ? "agent" : `${started.length} agents`}</span>`}
-    ${row.branches > 1 && html`<span class="faint forks" title="turns that follow it">⑂${row.branches}</span>`}
-    ${selected && html`<span class="distance" aria-label=${why}>${selected.way === "anchor" ? "⚓" : selected.distance}</span>`}
+    ${row.branches > 1 && html`<span class="faint forks" title="turns that follow it">↳${row.branches}</span>`}
+    ${selected && html`<span class="distance" aria-label=${why}>${selected.way === "anchor" ? "anchor" : selected.distance}</span>`}
     ${left && html`<span class="reason" aria-label=${why}>${left.reason}</span>`}
   </div>`;
 }

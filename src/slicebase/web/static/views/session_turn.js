@@ -4,7 +4,7 @@ import { exported, get, part, useAnswer } from "slicebase/lib/api.js";
 import { html } from "slicebase/lib/html.js";
 import { choose, Link } from "slicebase/lib/router.js";
 import { Code, Diff, Markdown, Plain } from "slicebase/lib/text.js";
-import { Badge, Busy, Copy, Marked, ProblemBox, When } from "slicebase/lib/ui.js";
+import { Badge, Busy, Copy, count, Marked, ProblemBox, When } from "slicebase/lib/ui.js";
 import { Compaction, Lost } from "slicebase/views/session_lost.js";
 
 const LANGUAGES = { __proto__: null, py: "python", js: "javascript", mjs: "javascript", ts: "typescript", tsx: "typescript", sh: "bash", rs: "rust", go: "go", json: "json", yml: "yaml", yaml: "yaml", sql: "sql", css: "css", html: "xml", xml: "xml", java: "java", rb: "ruby", c: "c", h: "c", cpp: "cpp", toml: "ini", ini: "ini", md: "markdown" };
@@ -18,7 +18,6 @@ export function TurnBlock({ turn, session, isChosen, isAnchor, selected, hasSlic
     ${turn.compaction && html`<${Compaction} turn=${turn} open=${compared} onOpen=${setCompared} />`}
     <header>
       <h2 class=${`who ${turn.role}`}>${turn.role}</h2>
-      ${turn.kinds.includes("thinking") && turn.kinds.length === 1 && html`<${Badge}>thinking<//>`}
       ${turn.beside && html`<${Badge} title="It is not on this path, but the model saw it here.">beside<//>`}
       ${hasSlice && selected && html`<span class=${`slice-note phase-${selected.phase}`} title=${`priority ${selected.priority.toFixed(4)}`}>${selected.way === "anchor" ? "anchor" : `${selected.phase}, distance ${selected.distance}`}</span>`}
       <span class="space"></span>
@@ -43,7 +42,7 @@ function Branches({ branches }) {
   return html`<nav class="branches" aria-label="Branches here">
     <span class="faint">branch ${here + 1} of ${branches.length}</span>
     ${branches.slice(Math.max(0, here - 3), here + 4).map((each) => (each.here
-      ? html`<span key=${each.turn} class="branch here" aria-current="true">${each.text || each.role}</span>`
+      ? html`<span key=${each.turn} class="branch here" aria-current="true">this one</span>`
       : html`<button type="button" key=${each.turn} class="small branch" title=${each.text} onClick=${() => choose({ turn: each.turn }, {})}>${each.text || each.role}</button>`))}
   </nav>`;
 }
@@ -74,16 +73,19 @@ function Part({ of, turn, place }) {
   if (of.type === "thinking") return html`<details class="thinking"><summary>thinking</summary><${Markdown} text=${shown.text} />${more}</details>`;
   if (of.type === "code") return html`<div class="part"><${Code} text=${shown.text} language=${of.language} />${more}</div>`;
   if (of.type === "pointer") return html`<p class="pointer"><${Badge}>${of.name || "attachment"}<//> <code>${of.uri}</code></p>`;
+  if (of.hidden && !of.size) return html`<p class="empty">Empty, and not shown by the client.</p>`;
   if (of.hidden) return html`<details class="hidden-part"><summary>not shown by the client (${of.size.toLocaleString("en")} characters)</summary><${Plain} text=${shown.text} />${more}</details>`;
   return html`<div class="part">${of.name && html`<strong>${of.name}: </strong>`}<${Markdown} text=${shown.text} />${more}</div>`;
 }
 
 function Call({ of, more }) {
-  const words = of.brief.startsWith(of.name) ? of.brief.slice(of.name.length + 1) : of.brief;
+  const paths = of.edits.map((each) => each.path).join(", ");
+  const words = paths || (of.brief.startsWith(of.name) ? of.brief.slice(of.name.length + 1) : of.brief);
   const isOpen = of.edits.length > 0 && of.edits.reduce((sum, each) => sum + each.lines.length, 0) <= 40;
   return html`<details class="call" open=${isOpen}>
     <summary><span class="tool-name">${of.name || "call"}</span> <span class="brief">${words}</span></summary>
-    ${of.edits.map((edit, number) => html`<div key=${number} class="edit"><p class="mono faint">${edit.path}</p><${Diff} lines=${edit.lines} />${edit.more > 0 && html`<p class="faint">${edit.more} more lines</p>`}</div>`)}
+    ${of.edits.map((edit, number) => html`<div key=${number} class="edit">${of.edits.length > 1 && html`<p class="mono faint">${edit.path}</p>`}
+      ${edit.lines.length ? html`<${Diff} lines=${edit.lines} />` : html`<p class="empty">No line differs.</p>`}${edit.more > 0 && html`<p class="faint">${count(edit.more, "more line", "more lines")}</p>`}</div>`)}
     ${of.edits.length ? html`<details class="arguments"><summary>arguments</summary><${Arguments} text=${of.text} />${more}</details>` : html`<${Arguments} text=${of.text} />${more}`}
   </details>`;
 }
@@ -98,7 +100,7 @@ function Arguments({ text }) {
   }
   if (!text) return html`<p class="faint">no arguments</p>`;
   if (!values || typeof values !== "object" || Array.isArray(values)) return html`<${Plain} text=${text} />`;
-  return html`<dl class="values">${Object.entries(values).map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${typeof value === "string" ? html`<${Value} name=${name} text=${value} all=${values} />` : html`<code>${JSON.stringify(value)}</code>`}</dd></div>`)}</dl>`;
+  return html`<dl class="values">${Object.entries(values).map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${typeof value === "string" ? html`<${Value} name=${name} text=${value} all=${values} />` : html`<${Plain} text=${JSON.stringify(value, null, 2)} limit=${1500} />`}</dd></div>`)}</dl>`;
 }
 
 function Value({ name, text, all }) {

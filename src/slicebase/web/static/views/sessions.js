@@ -2,10 +2,9 @@
 import { useGrowth, usePages } from "slicebase/lib/api.js";
 import { html } from "slicebase/lib/html.js";
 import { choose, Link } from "slicebase/lib/router.js";
-import { Empty, More, SearchBox, When } from "slicebase/lib/ui.js";
+import { Empty, folder, More, SearchBox, When } from "slicebase/lib/ui.js";
 
 const thousands = (number) => (number < 1000 ? String(number) : number < 10000 ? `${(number / 1000).toFixed(1)}k` : `${Math.floor(number / 1000)}k`);
-const folder = (path) => path.split("/").filter(Boolean).slice(-2).join("/") || path;
 
 export function Sessions({ route }) {
   const query = route.query.q || "";
