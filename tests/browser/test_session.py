@@ -148,6 +148,7 @@ def test_the_slice_that_is_drawn_grows_with_the_session(live: tuple[Server, Path
         expected = memory.graph.select(anchor).slice_id
     assert slice_id(visit, after=before) == expected != before
     visit.page.wait_for_selector(f"#row-{anchor} .forks")  # and the tree shows the branch where it begins
+    visit.page.wait_for_selector("article:has-text('Line 4 of') .branches >> text=Another way on.")  # so does the chat
 
 
 def test_a_server_that_stops_is_missed_and_found_again(live: tuple[Server, Path], look: Look) -> None:

@@ -55,7 +55,7 @@ export function useRows(session) {
 }
 
 const STEP = 24; // turns that are read together
-const MOST = 240; // turns of a chat that stay on the page
+const MOST = 200; // turns of a chat that stay on the page: as many as the server gives at once
 
 /** Reads turns of a branch around a turn. An exported page has all branches, and gives the whole one. */
 async function readBranch(turn, params, signal) {
@@ -109,7 +109,19 @@ export function useReading(turn) {
   }, [state]);
   /** The session has grown: what follows the last turn is asked for when it comes into sight. */
   const again = useCallback(() => setState((old) => (old.turns.length ? { ...old, later: true } : old)), []);
-  return { ...state, up: () => extend("up"), down: () => extend("down"), again };
+  /** The session has another branch: the turns that are shown are asked for again, since it may begin at one of them. */
+  const refork = useCallback(async () => {
+    const path = state.turns.filter((each) => !each.beside);
+    if (!path.length) return;
+    try {
+      const found = await readBranch(path[path.length - 1].turn, { before: path.length - 1, after: 0 });
+      const forks = new Map(found.turns.map((each) => [each.turn, each.branches]));
+      setState((old) => ({ ...old, turns: old.turns.map((each) => (forks.has(each.turn) ? { ...each, branches: forks.get(each.turn) } : each)) }));
+    } catch (problem) {
+      setState((old) => ({ ...old, problem }));
+    }
+  }, [state]);
+  return { ...state, up: () => extend("up"), down: () => extend("down"), again, refork };
 }
 
 /** Keeps what is read in its place when turns come in above it. Returns a reference for the element that scrolls. */

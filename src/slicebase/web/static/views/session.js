@@ -79,6 +79,11 @@ function Whole({ view, query, again }) {
     clearTimeout(later.current);
     later.current = setTimeout(again, 1500); // the last turn, the figures
   });
+  const branches = useRef(0);
+  useEffect(() => {
+    if (branches.current && branches.current !== rows.branches) reading.refork();
+    branches.current = rows.branches;
+  }, [rows.branches]);
   const cited = query.start !== undefined && query.end !== undefined && query.turn ? { turn: chosen, start: Number(query.start), end: Number(query.end) } : null;
   useEffect(() => { // a turn of another session: its page shows it
     if (reading.session && reading.session !== session) go(href(`/session/${encodeURIComponent(reading.session)}`, query), { replace: true });
