@@ -116,9 +116,29 @@ def test_a_purged_text_is_not_in_a_page(root: Path) -> None:
 def test_a_purge_names_the_page_that_a_session_was_exported_to(root: Path, tmp_path: Path) -> None:
     with Slicebase.open(root, root) as memory:
         export_html(memory, f"turn:{TURN}", tmp_path / "page.html")
-        assert [(each.session, each.path) for each in exported_files(memory.workspace)] == [
+        assert [(each.what, each.path) for each in exported_files(memory.workspace)] == [
             (SHORT, str(tmp_path / "page.html"))
         ]
+
+
+@pytest.mark.parametrize("kind", ["run", "file", "mf"])
+def test_a_purge_finds_what_it_takes_in_the_page_of_a_run_a_file_and_a_context(
+    root: Path, tmp_path: Path, kind: str
+) -> None:
+    with Slicebase.open(root, root) as memory:
+        told = "The customer Ada Example lives at Nowhere Street 4711, behind the mill."
+        file = memory.library.create("Customers", "Who they are.", body=told)
+        evidence = memory.cite(f"file:{file.id}", told)
+        memory.runs.start("told", "Find her.", done="Found.")
+        memory.runs.claim("told", "She lives there.", status="verified", cite=evidence)
+        context = memory.context("Where does Ada Example live?", 2000)
+        named = {"run": "run:told", "file": f"file:{file.id}", "mf": context.id}[kind]
+        page = export_html(memory, named, tmp_path / "page.html")
+        assert b"Nowhere Street" in page.read_bytes()
+        report = memory.library.purge(file.id).purge
+        assert report is not None
+        assert {each.file for each in report.remnants} == {str(page)}
+        assert any(str(page) in place for place in report.beyond) == (kind == "file")
 
 
 def test_only_the_time_differs_between_two_pages(root: Path) -> None:
