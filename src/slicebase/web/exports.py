@@ -36,11 +36,8 @@ def export_html(memory: "Slicebase", reference: str, to: StrPath) -> Path:
     """Writes a page with the view of a session, a run, a slice file or a context to a new file."""
     ref, path = memory.names.ref(reference, _KINDS, otherwise="session"), given_path(to, "cannot-write")
     page = partial(exported_page, memory, ref, memory.surroundings.clock())
-    if ref.kind == "turn":
-        what = _session_of(memory, ref.name)
-    else:
-        what = ref.name if ref.kind == "session" else str(ref)
-    return write_export(memory, path, page, what)
+    session = _session_of(memory, ref.name) if ref.kind == "turn" else ref.name if ref.kind == "session" else None
+    return write_export(memory, path, page, session or str(ref))
 
 
 def exported_page(memory: "Slicebase", ref: Ref, time: Moment) -> bytes:
