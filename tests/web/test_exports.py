@@ -104,6 +104,18 @@ def test_what_opens_last_is_left_out_of_a_large_page(root: Path, monkeypatch: py
     assert not whole["notes"]
 
 
+def test_the_page_of_a_long_text_with_many_sections_is_not_many_times_as_long(root: Path) -> None:
+    text = "".join(f"## Part {number}\n\n{'Text. ' * 50}\n\n" for number in range(300))
+    with Slicebase.open(root, root) as memory:
+        short = memory.library.create("Short", "A short text.", body="# One\n\n## Two\n\n## Three\n\nEnd.\n")
+        long = memory.library.create("Long", "A long text.", body=text)
+        empty = memory.library.create("Empty", "No text.")
+        pages = {each.id: len(exported_page(memory, parse(each.ref), NOW)) for each in (long, empty)}
+    assert pages[long.id] - pages[empty.id] < 3 * len(text)
+    answers = page_of(root, f"file:{short.id}")["answers"]
+    assert sum("body?at=" in each for each in answers) == 3
+
+
 def test_a_purged_text_is_not_in_a_page(root: Path) -> None:
     with Slicebase.open(root, root) as memory:
         assert b"ten-minute limit" in exported_page(memory, parse(f"session:{SHORT}"), NOW)

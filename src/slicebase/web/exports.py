@@ -149,7 +149,7 @@ def _file(asked: Answers, name: str) -> str:
 
 
 def _text(asked: Answers, name: str) -> None:
-    """Asks for the windows of a text, and for each section that its outline leads to."""
+    """Asks for the windows of a text, and for each section that its outline leads to; of a long text, it has none."""
     first = window = asked.ask("/files/{id}/body", id=name)
     while window["end"] < window["total"]:
         following = asked.more("/files/{id}/body", id=name, start=window["end"])
@@ -157,6 +157,8 @@ def _text(asked: Answers, name: str) -> None:
             window["total"] = window["end"]
             break
         window = following
+    if len(first["headings"]) * first["total"] > _MOST_OUTLINED:
+        first["headings"] = []
     for heading in first["headings"] if len(first["headings"]) > 2 else ():
         asked.more("/files/{id}/body", id=name, at=heading["ref"])
 
@@ -249,6 +251,7 @@ EVENTS: Final = 500  # of a run that an exported page shows at once (views/run_t
 TURNS: Final = 1000  # of a session
 _ROWS: Final = 100  # of a tree that are asked for together (lib/session_windows.js)
 _MOST: Final = 500  # entries of a list
+_MOST_OUTLINED: Final = 1_000_000  # characters of a text for each of its sections, together
 _MOST_BYTES: Final = 8_000_000  # of the answers in a page
 _VIEWS: Final[Mapping[str, Callable[[Answers, str], str]]] = {
     "session": _session,

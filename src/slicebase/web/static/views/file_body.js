@@ -74,7 +74,7 @@ function Windows({ file, query }) {
   const aside = first && first.total > 0 && html`${first.total.toLocaleString("en")} characters`;
   return html`<${Panel} title="Content" id="content" aside=${aside} class="content">
     ${first && first.problem && html`<p class="problem">The note cannot be read: ${first.problem}</p>`}
-    ${first && first.headings.length > 2 && html`<${Outline} file=${file} headings=${first.headings} />`}
+    ${first && first.headings.length > 2 && html`<${Outline} file=${file} headings=${first.headings} sections=${first.sections} />`}
     ${first && first.start > 0 && html`<p class="faint">from line ${first.line} · <button type="button" class="small" onClick=${() => choose({ at: null, start: null, end: null, from: null })}>from the beginning</button></p>`}
     ${read.windows.map((each) => html`<${TextPart} key=${each.start} file=${file} part=${each} />`)}
     ${first && !first.total && !first.problem && html`<${Empty}>The body is empty.<//>`}
@@ -83,8 +83,8 @@ function Windows({ file, query }) {
   <//>`;
 }
 
-function Outline({ file, headings }) {
-  return html`<details class="outline"><summary>${count(headings.length, "section")}</summary><ol class="plain-list">${headings.map((each) => html`<li key=${each.start} style=${{ paddingLeft: `${Math.min(each.level - 1, 4)}rem` }}><${Link} to=${`/file/${part(file.id)}?at=${part(each.ref)}`}>${each.title || "untitled"}<//></li>`)}</ol></details>`;
+function Outline({ file, headings, sections }) {
+  return html`<details class="outline"><summary>${headings.length < sections ? `the first ${headings.length} of ` : ""}${count(sections, "section")}</summary><ol class="plain-list">${headings.map((each) => html`<li key=${each.start} style=${{ paddingLeft: `${Math.min(each.level - 1, 4)}rem` }}><${Link} to=${`/file/${part(file.id)}?at=${part(each.ref)}`}>${each.title || "untitled"}<//></li>`)}</ol></details>`;
 }
 
 function TextPart({ file, part: shown }) {

@@ -72,9 +72,10 @@ const ORDER = ["BROKEN", "UNVERIFIABLE", "DRIFTED", "FOREIGN", "PURGED"];
 
 function Verdict({ verdict }) {
   const checked = Object.entries(verdict.checked);
+  const one = (number, what) => (number === 1 ? `1 ${what.replace(/s$/, "")}` : `${number.toLocaleString("en")} ${what}`);
   const statuses = Object.keys(verdict.counts).sort((one, other) => ORDER.indexOf(one) - ORDER.indexOf(other));
   return html`<div class=${`verdict ${verdict.status.toLowerCase()}`} role="status"><strong>${verdict.status}</strong>
-      <ul class="legend">${checked.map(([what, number]) => html`<li key=${what}>${number.toLocaleString("en")} ${what}</li>`)}</ul></div>
+      <ul class="legend">${checked.map(([what, number]) => html`<li key=${what}>${one(number, what)}</li>`)}</ul></div>
     ${!statuses.length && html`<p class="soft">Nothing was found: what is stored is what was stored.</p>`}
     ${statuses.map((status) => html`<${Findings} key=${status} status=${status} total=${verdict.counts[status]} findings=${verdict.findings.filter((each) => each.status === status)} />`)}`;
 }
