@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slicebase.files.explore import Inference, LinkEdge, LinkSource, Stated, Walk, explore
-from slicebase.files.grid import LONGEST, Drawing, neighbourhood, tree_places
+from slicebase.files.grid import LONGEST_COLUMN, Drawing, neighbourhood, tree_places
 
 
 def walked(*stated: str, depth: int = 1, infer: bool = False) -> Walk:
@@ -40,17 +40,17 @@ def test_inferred_links_are_drawn_too() -> None:
 
 def test_a_column_is_not_too_long_to_be_seen_and_the_other_places_are_counted() -> None:
     drawn = neighbourhood(walked(*(f"a depends_on n{number:02}" for number in range(60)), "z depends_on a"))
-    assert Counter(columns(drawn).values()) == {-1: 1, 0: 1, 1: LONGEST}
-    assert (drawn.rows, drawn.left_out) == (LONGEST, 60 - LONGEST)
+    assert Counter(columns(drawn).values()) == {-1: 1, 0: 1, 1: LONGEST_COLUMN}
+    assert (drawn.rows, drawn.left_out) == (LONGEST_COLUMN, 60 - LONGEST_COLUMN)
 
 
 def test_what_only_a_place_that_is_left_out_leads_to_is_left_out_too() -> None:
     links = [f"a depends_on n{number:03}" for number in range(30)]
     links += [f"n{number:03} depends_on m{number:03}" for number in range(30)]
     drawn = neighbourhood(walked(*links, depth=2))
-    assert {place.name[1:] for place in drawn.places[1:]} == {f"{number:03}" for number in range(LONGEST)}
-    assert (len(drawn.places), drawn.left_out) == (1 + 2 * LONGEST, 2 * (30 - LONGEST))
-    assert len(drawn.steps) == 2 * LONGEST
+    assert {place.name[1:] for place in drawn.places[1:]} == {f"{number:03}" for number in range(LONGEST_COLUMN)}
+    assert (len(drawn.places), drawn.left_out) == (1 + 2 * LONGEST_COLUMN, 2 * (30 - LONGEST_COLUMN))
+    assert len(drawn.steps) == 2 * LONGEST_COLUMN
 
 
 def test_a_line_passes_behind_no_other_place() -> None:

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple, TypeVar
 from slicebase.files.explore import Walk, WalkStep
 
 MOST_PLACES: Final = 150  # that a drawing can hold and people can read
-LONGEST: Final = 24  # places of a column
+LONGEST_COLUMN: Final = 24  # places of a column
 
 _Node = TypeVar("_Node")
 
@@ -63,7 +63,7 @@ def _sides(walk: Walk) -> dict[str, tuple[int, int]]:
         side, distance = sides[here]
         for step in walk.steps[here]:
             place = (side or (1 if step.outward else -1), distance + 1)
-            if step.there not in sides and sizes.get(place, 0) < LONGEST:
+            if step.there not in sides and sizes.get(place, 0) < LONGEST_COLUMN:
                 sides[step.there] = place
                 sizes[place] = sizes.get(place, 0) + 1
     return dict(sorted(sides.items(), key=lambda each: each[1][1]))

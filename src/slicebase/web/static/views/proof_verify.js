@@ -62,11 +62,11 @@ export function Verify() {
 }
 
 const MEANING = {
-  BROKEN: "does not follow from the stored bytes",
-  UNVERIFIABLE: "cannot be read, so nothing can be said about it",
-  DRIFTED: "has changed since; that is no damage",
-  PURGED: "was deleted on request; that is no damage",
-  FOREIGN: "is of another database",
+  BROKEN: "what does not follow from the stored bytes",
+  UNVERIFIABLE: "what cannot be read, so nothing can be said about it",
+  DRIFTED: "what has changed since; that is no damage",
+  PURGED: "what was deleted on request; that is no damage",
+  FOREIGN: "what is of another database",
 };
 const ORDER = ["BROKEN", "UNVERIFIABLE", "DRIFTED", "FOREIGN", "PURGED"];
 
