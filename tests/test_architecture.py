@@ -84,7 +84,9 @@ DOORS = {
 # Tests of a complete room, or of a promise that several of its modules keep.
 WHOLE = {
     "adapters": {"test_page"},
-    "browser": {"test_exports", "test_hostile", "test_keys", "test_session", "test_texts", "test_views"},
+    "browser": {
+        "test_citations", "test_exports", "test_hostile", "test_keys", "test_session", "test_texts", "test_views",
+    },
     "cli": {"test_bad_input", "test_read_only"},
     "files": {"test_format_page", "test_specification"},
     "graph": {"test_golden"},

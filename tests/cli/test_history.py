@@ -60,6 +60,8 @@ def test_an_export_overwrites_nothing_and_names_what_is_missing(tt: Tt, tmp_path
     tt("import", SAMPLE)
     (tmp_path / "there.slice").write_text("mine")
     assert tt("export", SESSION, "--to", "there.slice", "--json").error["code"] == "file-exists"
+    for form in ("slice", "html"):
+        assert tt("export", SESSION, "--format", form, "--to", "-", "--json").error["code"] == "usage"
     assert (tmp_path / "there.slice").read_text() == "mine"
     assert tt("export", "nobody", "--to", "x.slice", "--json").error["code"] == "no-session"
     tt("purge", f"session:{SESSION}")

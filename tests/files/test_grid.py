@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slicebase.files.explore import Inference, LinkEdge, LinkSource, Stated, Walk, explore
-from slicebase.files.grid import Drawing, neighbourhood, tree_places
+from slicebase.files.grid import LONGEST_COLUMN, Drawing, neighbourhood, tree_places
 
 
 def walked(*stated: str, depth: int = 1, infer: bool = False) -> Walk:
@@ -38,22 +38,28 @@ def test_inferred_links_are_drawn_too() -> None:
     assert [bool(step.path) for step in drawn.steps] == [False, True]
 
 
-def test_a_column_that_would_be_too_long_goes_on_beside_itself() -> None:
-    drawn = neighbourhood(walked(*(f"a depends_on n{number:02}" for number in range(60))))
-    counts = Counter(columns(drawn).values())
-    assert counts == {0: 1, 1: 24, 2: 24, 3: 12}
-    assert drawn.rows == 24
+def test_a_column_is_not_too_long_to_be_seen_and_the_other_places_are_counted() -> None:
+    drawn = neighbourhood(walked(*(f"a depends_on n{number:02}" for number in range(60)), "z depends_on a"))
+    assert Counter(columns(drawn).values()) == {-1: 1, 0: 1, 1: LONGEST_COLUMN}
+    assert (drawn.rows, drawn.left_out) == (LONGEST_COLUMN, 60 - LONGEST_COLUMN)
 
 
-def test_of_many_places_the_nearest_are_drawn_and_the_others_counted() -> None:
+def test_what_only_a_place_that_is_left_out_leads_to_is_left_out_too() -> None:
     links = [f"a depends_on n{number:03}" for number in range(30)]
     links += [f"n{number:03} depends_on m{number:03}" for number in range(30)]
-    drawn = neighbourhood(walked(*links, depth=2), most=40)
-    assert len(drawn.places) == 40
-    assert drawn.left_out == 21
-    assert sum(place.distance == 1 for place in drawn.places) == 30
-    names = {place.name for place in drawn.places}
-    assert all({step.here, step.there} <= names for step in drawn.steps)
+    drawn = neighbourhood(walked(*links, depth=2))
+    assert {place.name[1:] for place in drawn.places[1:]} == {f"{number:03}" for number in range(LONGEST_COLUMN)}
+    assert (len(drawn.places), drawn.left_out) == (1 + 2 * LONGEST_COLUMN, 2 * (30 - LONGEST_COLUMN))
+    assert len(drawn.steps) == 2 * LONGEST_COLUMN
+
+
+def test_a_line_passes_behind_no_other_place() -> None:
+    """Where all links lead away from the start, each joins two columns that stand beside each other."""
+    links = [f"a depends_on n{number}" for number in range(100)] + [f"m{number} see_also a" for number in range(100)]
+    links += [f"n{number} depends_on o{number % 7}" for number in range(100)]
+    drawn = neighbourhood(walked(*links, depth=2))
+    found = columns(drawn)
+    assert {abs(found[step.here] - found[step.there]) for step in drawn.steps} == {1}
 
 
 LINKS = st.lists(st.tuples(st.sampled_from("abcdefgh"), st.sampled_from("abcdefgh")), max_size=20)

@@ -78,7 +78,7 @@ def test_exports_from_before_the_folder_became_a_repository_are_known(memory: Sl
     with Slicebase.open(memory.root) as moved:
         assert moved.workspace.exports != memory.workspace.exports
         moved.export("t", tmp_path / "b.slice")
-        assert [each.session for each in exported_files(moved.workspace)] == ["s", "t"]
+        assert [each.what for each in exported_files(moved.workspace)] == ["s", "t"]
         assert {remnant.file for remnant in moved.purge("session:s").remnants} == {str(tmp_path / "a.slice")}
 
 

@@ -114,3 +114,8 @@ def test_a_long_event_is_cut_and_a_purged_one_says_nothing() -> None:
 def test_any_payload_can_be_told(type_: str, payload: dict[str, Any]) -> None:
     assert isinstance(said(type_, payload), str)
     assert "\n" not in event_line(1, type_, NOW, payload).text
+
+
+def test_an_event_whose_source_states_no_time_has_none() -> None:
+    assert event_line(1, "NOTE", "1970-01-01T00:00:00.000Z", {"text": "a"}).time is None
+    assert event_line(1, "NOTE", "2026-01-01T00:00:00.000Z", {"text": "a"}).time == "2026-01-01T00:00:00.000Z"

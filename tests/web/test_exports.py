@@ -104,6 +104,18 @@ def test_what_opens_last_is_left_out_of_a_large_page(root: Path, monkeypatch: py
     assert not whole["notes"]
 
 
+def test_the_page_of_a_long_text_with_many_sections_is_not_many_times_as_long(root: Path) -> None:
+    text = "".join(f"## Part {number}\n\n{'Text. ' * 50}\n\n" for number in range(300))
+    with Slicebase.open(root, root) as memory:
+        short = memory.library.create("Short", "A short text.", body="# One\n\n## Two\n\n## Three\n\nEnd.\n")
+        long = memory.library.create("Long", "A long text.", body=text)
+        empty = memory.library.create("Empty", "No text.")
+        pages = {each.id: len(exported_page(memory, parse(each.ref), NOW)) for each in (long, empty)}
+    assert pages[long.id] - pages[empty.id] < 3 * len(text)
+    answers = page_of(root, f"file:{short.id}")["answers"]
+    assert sum("body?at=" in each for each in answers) == 3
+
+
 def test_a_purged_text_is_not_in_a_page(root: Path) -> None:
     with Slicebase.open(root, root) as memory:
         assert b"ten-minute limit" in exported_page(memory, parse(f"session:{SHORT}"), NOW)
@@ -116,9 +128,29 @@ def test_a_purged_text_is_not_in_a_page(root: Path) -> None:
 def test_a_purge_names_the_page_that_a_session_was_exported_to(root: Path, tmp_path: Path) -> None:
     with Slicebase.open(root, root) as memory:
         export_html(memory, f"turn:{TURN}", tmp_path / "page.html")
-        assert [(each.session, each.path) for each in exported_files(memory.workspace)] == [
+        assert [(each.what, each.path) for each in exported_files(memory.workspace)] == [
             (SHORT, str(tmp_path / "page.html"))
         ]
+
+
+@pytest.mark.parametrize("kind", ["run", "file", "mf"])
+def test_a_purge_finds_what_it_takes_in_the_page_of_a_run_a_file_and_a_context(
+    root: Path, tmp_path: Path, kind: str
+) -> None:
+    with Slicebase.open(root, root) as memory:
+        told = "The customer Ada Example lives at Nowhere Street 4711, behind the mill."
+        file = memory.library.create("Customers", "Who they are.", body=told)
+        evidence = memory.cite(f"file:{file.id}", told)
+        memory.runs.start("told", "Find her.", done="Found.")
+        memory.runs.claim("told", "She lives there.", status="verified", cite=evidence)
+        context = memory.context("Where does Ada Example live?", 2000)
+        named = {"run": "run:told", "file": f"file:{file.id}", "mf": context.id}[kind]
+        page = export_html(memory, named, tmp_path / "page.html")
+        assert b"Nowhere Street" in page.read_bytes()
+        report = memory.library.purge(file.id).purge
+        assert report is not None
+        assert {each.file for each in report.remnants} == {str(page)}
+        assert any(str(page) in place for place in report.beyond) == (kind == "file")
 
 
 def test_only_the_time_differs_between_two_pages(root: Path) -> None:

@@ -135,6 +135,8 @@ def export(ctx: click.Context, reference: str, format_name: str, as_html: bool, 
     Importing the slice file gives the same ids and branches. The page (--html) is that of a session, a run, a slice
     file or a recorded context. It needs no server and loads nothing, so that it can be attached to an issue.
     """
+    if path == "-":
+        raise click.UsageError("--to - is no file: where an export is written is remembered for purges.")
     base = open_base(ctx)
     if as_html or format_name == "html":
         from slicebase.web.exports import export_html  # imported here for a fast start of the other commands

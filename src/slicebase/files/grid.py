@@ -1,7 +1,8 @@
 """Places for drawings on a grid: the files around a file in columns, and trees from left to right.
 
 The same links give the same places. A column to the right holds what a file links to, one to the left what links to
-it, and further columns what is one link further away. Where a column would be too long, it goes on beside itself.
+it, and further columns what is one link further away. What would make a column too long is left out, and all that only
+it leads to: lines that pass behind other places say nothing.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,7 +11,7 @@ from typing import Final, NamedTuple, TypeVar
 from slicebase.files.explore import Walk, WalkStep
 
 MOST_PLACES: Final = 150  # that a drawing can hold and people can read
-_LONGEST: Final = 24  # places of a column
+LONGEST_COLUMN: Final = 24  # places of a column
 
 _Node = TypeVar("_Node")
 
@@ -34,41 +35,37 @@ class Drawing(NamedTuple):
     rows: float
 
 
-def neighbourhood(walk: Walk, most: int = MOST_PLACES) -> Drawing:
-    """Returns where the places of a walk are drawn; the nearest ones if there are more than `most`."""
-    sides = _sides(walk)
-    shown = dict(list(sides.items())[:most])
+def neighbourhood(walk: Walk) -> Drawing:
+    """Returns where the places of a walk are drawn: the first ones of each side and distance."""
+    shown = _sides(walk)
     columns: dict[tuple[int, int], list[str]] = {}
     for name, (side, distance) in shown.items():
         columns.setdefault((side, distance), []).append(name)
     placed: list[DrawnPlace] = []
-    for side in (-1, 1):
-        column = 0
-        for (_, distance), names in sorted(each for each in columns.items() if each[0][0] == side):
-            for first in range(0, len(names), _LONGEST):
-                column += 1
-                part = names[first : first + _LONGEST]
-                top = -(len(part) - 1) / 2
-                placed += [DrawnPlace(name, side * column, top + row, distance) for row, name in enumerate(part)]
-    placed.append(DrawnPlace(walk.start, 0, 0.0, 0))
+    for (side, distance), names in columns.items():
+        top = -(len(names) - 1) / 2
+        placed += [DrawnPlace(name, side * distance, top + row, distance) for row, name in enumerate(names)]
     left, top = min(each.column for each in placed), min(each.row for each in placed)
     ordered = {each.name: each._replace(column=each.column - left, row=each.row - top) for each in placed}
     places = tuple(ordered[name] for name in shown)
     steps = tuple(step for step in walk.all() if step.here in shown and step.there in shown)
     width, height = max(each.column for each in places) + 1, max(each.row for each in places) + 1
-    return Drawing(places, steps, len(sides) - len(shown), width, height)
+    return Drawing(places, steps, len(walk.places()) - len(shown), width, height)
 
 
 def _sides(walk: Walk) -> dict[str, tuple[int, int]]:
     """Returns the side of each place, -1 or 1 (0 for the start), and its distance, the nearest first."""
     sides: dict[str, tuple[int, int]] = {walk.start: (0, 0)}
+    sizes: dict[tuple[int, int], int] = {}
     for here in list(walk.steps):  # breadth first, as it was walked
         if here not in sides:
             continue
         side, distance = sides[here]
         for step in walk.steps[here]:
-            way = side or (1 if step.outward else -1)
-            sides.setdefault(step.there, (way, distance + 1))
+            place = (side or (1 if step.outward else -1), distance + 1)
+            if step.there not in sides and sizes.get(place, 0) < LONGEST_COLUMN:
+                sides[step.there] = place
+                sizes[place] = sizes.get(place, 0) + 1
     return dict(sorted(sides.items(), key=lambda each: each[1][1]))
 
 

@@ -1,6 +1,6 @@
-"""Remembers where conversations were exported to, so that a purge can search these files and name them.
+"""Remembers where something was exported to, so that a purge can search these files and name them.
 
-The list is a private file beside the database, for all worktrees. It has paths and the ids of sessions, and no texts.
+The list is a private file beside the database, for all worktrees. It has paths and ids, and no texts.
 """
 
 import os
@@ -16,9 +16,9 @@ from slicebase.workspace.workspace import Workspace, own_folder
 
 
 class ExportedFile(NamedTuple):
-    """A file that a session was exported to."""
+    """A file that something was exported to: a session, by its id, or what a reference names."""
 
-    session: str
+    what: str
     path: str  # absolute
 
     @property
@@ -29,7 +29,7 @@ class ExportedFile(NamedTuple):
 _LIST = msgspec.json.Decoder(list[ExportedFile])
 
 
-def remember_export(workspace: Workspace, session: str, path: Path) -> None:
+def remember_export(workspace: Workspace, what: str, path: Path) -> None:
     """Adds a file to the list, before it is written: a process that is killed leaves no file that is not in it.
 
     Files that are no longer there stay in the list: they may have been moved. Does nothing where nothing can be
@@ -39,7 +39,7 @@ def remember_export(workspace: Workspace, session: str, path: Path) -> None:
     try:
         own_folder(place.parent)
         with locked(workspace.exports_lock):
-            known = dict.fromkeys([*exported_files(workspace), ExportedFile(session, str(path))])
+            known = dict.fromkeys([*exported_files(workspace), ExportedFile(what, str(path))])
             data = msgspec.json.encode(list(known))
             write_bytes(place, [data], within=place.parent, private=True, temporary=own_temporary())
     except OSError:
@@ -50,7 +50,7 @@ def remember_export(workspace: Workspace, session: str, path: Path) -> None:
 
 
 def exported_files(workspace: Workspace) -> list[ExportedFile]:
-    """Returns the files that sessions were exported to, oldest first; none from a list that cannot be read."""
+    """Returns the files that something was exported to, oldest first; none from a list that cannot be read."""
     found: dict[ExportedFile, None] = {}
     for path in (workspace.earlier_exports, workspace.exports):
         with suppress(OSError, SlicebaseError, msgspec.MsgspecError):

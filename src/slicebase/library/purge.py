@@ -318,12 +318,14 @@ class Purging:
             except (KeyError, SlicebaseError):  # no index, or one that another process uses
                 yield found
 
-    def _exports(self, session: str | None) -> Iterator[str]:
-        """Yields the files that a session was exported to. Those in the library are slice files like others."""
+    def _exports(self, report: PurgeReport, session: str | None) -> Iterator[str]:
+        """Yields the files that what goes was exported to. Those in the library are slice files like others."""
+        refs = [*(f"run:{run}" for run in report.runs), *(f"file:{file}" for file in report.files)]
+        named = {**{ref: ref for ref in refs}, **({session: f"session:{session}"} if session else {})}
         for each in exported_files(self._workspace):
-            if each.session == session and not Path(each.path).is_relative_to(self._workspace.library):
+            if each.what in named and not Path(each.path).is_relative_to(self._workspace.library):
                 state = "" if each.is_there else ", which is no longer there: it may have been moved"
-                yield f"{each.path}, to which session:{session} was exported{state}"
+                yield f"{each.path}, to which {named[each.what]} was exported{state}"
 
     def _beyond(
         self, report: PurgeReport, session: str | None, texts: Set[TextKey], search: PassageSearch
@@ -332,7 +334,7 @@ class Purging:
             yield f"copies of what follows the first {LARGEST_SEARCH >> 20} MiB of it"
         if not texts and (report.turns or report.runs):
             yield "copies in slice files of a text that was purged before: it can no longer be searched for"
-        yield from self._exports(session)
+        yield from self._exports(report, session)
         for worktree in other_worktrees(self._workspace.root):
             yield f"slice files and indexes of the worktree {worktree}: `tt doctor --fix` takes them there"
         for other, _ in self._truth.turns.sessions():

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, Literal
 
 from slicebase.core.hashing import canonical
+from slicebase.core.times import known_time
 from slicebase.runs.records import Record
 from slicebase.runs.state import ITEMS
 from slicebase.runs.values import each_of
@@ -111,7 +112,7 @@ class EventLine(Record, frozen=True):
     seq: int
     type: str
     family: EventFamily
-    time: str
+    time: str | None  # None where its source states none
     text: str
     status: str = ""  # of a claim, conflict, failure, question or snapshot
     is_purged: bool = False
@@ -152,7 +153,7 @@ def event_line(seq: int, type_: str, time: str, payload: Mapping[str, Any] | Non
         seq=seq,
         type=type_,
         family=family_of(type_),
-        time=time,
+        time=known_time(time),
         text="" if payload is None else _clipped(said(type_, payload)),
         status=status if isinstance(status, str) else "",
         is_purged=payload is None,

@@ -24,7 +24,6 @@ class QuotePlace(NamedTuple):
     after: str
     length: int  # of the chunk now
     file: str | None  # the slice file that the chunk belongs to
-    offset: int  # of the chunk in its document
     role: str | None  # of a turn
     time: str | None
 
@@ -39,22 +38,42 @@ def cited_place(parts: Parts, evidence_id: str, around: int = AROUND) -> QuotePl
     span = record.span if found.status == "found" else found.moved_to
     ref = parse(record.chunk_id)
     stored = parts.truth.turns.find([ref.name]).get(ref.name) if ref.kind == "turn" else None
+    before, _, after = _around(parts, ref, now.text, span) if span else ("", "", "")
     return QuotePlace(
         evidence=record,
         found=found,
         is_sound=is_sound(record),
         span=span,
-        before=now.text[max(0, span.start - around) : span.start] if span else "",
-        after=now.text[span.end : span.end + around] if span else "",
+        before=before[max(0, len(before) - around) :],
+        after=after[:around],
         length=len(now.text),
-        file=_file_of(parts, ref),
-        offset=int(ref.local.partition("-")[0]) if ref.kind == "doc" else 0,
+        file=file_of(parts, ref),
         role=stored.record.role if stored else None,
         time=known_time(stored.record.time) if stored else None,
     )
 
 
-def _file_of(parts: Parts, ref: Ref) -> str | None:
+def cited_chunk(parts: Parts, reference: str, span: Span) -> tuple[str, str, str]:
+    """Returns the text of a chunk: what is before a span of it, the span, and what is after it."""
+    found = ChunkTexts(parts).chunk(reference)
+    return _around(parts, parse(found.chunk_id), found.text, span)
+
+
+def _around(parts: Parts, ref: Ref, text: str, span: Span) -> tuple[str, str, str]:
+    """Returns a text in three pieces. Secrets in a document are replaced; one that the span cuts leaves one piece.
+
+    The texts of all other chunks went through a door when they were stored, or when they were read.
+    """
+    pieces = (text[: span.start], text[span.start : span.end], text[span.end :])
+    if ref.kind != "doc":
+        return pieces
+    clean = parts.surroundings.redaction.uncounted
+    before, cited, after = map(clean, pieces)
+    whole = clean(text)
+    return (before, cited, after) if before + cited + after == whole else (whole, "", "")
+
+
+def file_of(parts: Parts, ref: Ref) -> str | None:
     """Returns the id of the slice file that holds a chunk, or that points to its document."""
     if ref.kind in ("row", "sec"):
         return ref.owner

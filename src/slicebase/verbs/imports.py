@@ -80,15 +80,14 @@ def export(parts: Parts, session: str, to: Path) -> Path:
     return write_export(parts, to, lambda: read_back(file), session)
 
 
-def write_export(parts: Parts, to: Path, make: Callable[[], bytes], session: str | None) -> Path:
-    """Writes what is exported to a new file. Where it is a session, the file is remembered for purges."""
+def write_export(parts: Parts, to: Path, make: Callable[[], bytes], what: str) -> Path:
+    """Writes what is exported to a new file, which is remembered for purges; `what` is a session or a reference."""
     from slicebase.library.exported import remember_export
 
     if os.path.lexists(to):
         raise SlicebaseError("file-exists", f"{to} exists already", hint="choose another name", where=Where(str(to)))
     folder, data = real_path(to.parent), make()
-    if session is not None:
-        remember_export(parts.workspace, session, folder / to.name)
+    remember_export(parts.workspace, what, folder / to.name)
     # No lock is held in that folder.
     write_bytes(folder / to.name, [data], within=folder, temporary=own_temporary())
     return to

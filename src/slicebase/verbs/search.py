@@ -1,5 +1,6 @@
 """Searches slice files and turns. It starts fast: the database is opened only if there are turns."""
 
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from slicebase.context.match import ALL_WORDS, Attempt, tries
@@ -13,8 +14,6 @@ from slicebase.verbs.found import FoundSession, FoundTurns, SearchResults
 from slicebase.verbs.parts import Parts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from slicebase.index.turn_search import TurnHit
 
 
@@ -45,7 +44,7 @@ def search(
     return SearchResults(files, turns, ALL_WORDS, either=either, hints=tuple(dict.fromkeys(hints or [_nothing(asked)])))
 
 
-_BEST: Final = 3  # turns of a session that are shown
+_BEST: Final = 3  # turns of a session that are shown, where it is not the only one
 _EXAMINED: Final = 20  # turns for each result that may be shown, to find the best of each session
 _NONE: Final = FoundTurns([], [])
 
@@ -67,19 +66,14 @@ def _turns(parts: Parts, asked: Query, chosen: Filters, attempt: Attempt, limit:
     reader = TurnReader(parts.truth)
     found = turn_hits(parts, asked, wanted, reader, Bounds(_EXAMINED * limit, limit), attempt)
     groups = list(_by_session(found.hits).items())[:limit]
-    views = {hit.turn: reader.view(hit) for hit in _shown(found.hits[:limit], [group for _, group in groups])}
+    most = limit if len(found.by_session) == 1 else _BEST
+    shown = [(session, group[:most]) for session, group in groups]
+    views = {hit.turn: reader.view(hit) for hit in chain(found.hits[:limit], *(group for _, group in shown))}
     sessions = []
-    for session, group in groups:
-        best = tuple(views[hit.turn] for hit in group[:_BEST])
+    for session, group in shown:
+        best = tuple(views[hit.turn] for hit in group)
         sessions.append(FoundSession(parts.truth.turns.session(session), best, found.by_session[session] - len(best)))
     return FoundTurns([views[hit.turn] for hit in found.hits[:limit]], sessions, found.total, found.is_exact)
-
-
-def _shown(first: "list[TurnHit]", groups: "list[list[TurnHit]]") -> "Iterator[TurnHit]":
-    """Yields the hits whose texts are needed: the first ones, and the best of each of the first sessions."""
-    yield from first
-    for group in groups:
-        yield from group[:_BEST]
 
 
 def _by_session(hits: "list[TurnHit]") -> "dict[str, list[TurnHit]]":

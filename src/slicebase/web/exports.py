@@ -37,7 +37,7 @@ def export_html(memory: "Slicebase", reference: str, to: StrPath) -> Path:
     ref, path = memory.names.ref(reference, _KINDS, otherwise="session"), given_path(to, "cannot-write")
     page = partial(exported_page, memory, ref, memory.surroundings.clock())
     session = _session_of(memory, ref.name) if ref.kind == "turn" else ref.name if ref.kind == "session" else None
-    return write_export(memory, path, page, session)
+    return write_export(memory, path, page, session or str(ref))
 
 
 def exported_page(memory: "Slicebase", ref: Ref, time: Moment) -> bytes:
@@ -149,7 +149,7 @@ def _file(asked: Answers, name: str) -> str:
 
 
 def _text(asked: Answers, name: str) -> None:
-    """Asks for the windows of a text, and for each section that its outline leads to."""
+    """Asks for the windows of a text, and for each section that its outline leads to; of a long text, it has none."""
     first = window = asked.ask("/files/{id}/body", id=name)
     while window["end"] < window["total"]:
         following = asked.more("/files/{id}/body", id=name, start=window["end"])
@@ -157,6 +157,8 @@ def _text(asked: Answers, name: str) -> None:
             window["total"] = window["end"]
             break
         window = following
+    if len(first["headings"]) * first["total"] > _MOST_OUTLINED:
+        first["headings"] = []
     for heading in first["headings"] if len(first["headings"]) > 2 else ():
         asked.more("/files/{id}/body", id=name, at=heading["ref"])
 
@@ -249,6 +251,7 @@ EVENTS: Final = 500  # of a run that an exported page shows at once (views/run_t
 TURNS: Final = 1000  # of a session
 _ROWS: Final = 100  # of a tree that are asked for together (lib/session_windows.js)
 _MOST: Final = 500  # entries of a list
+_MOST_OUTLINED: Final = 1_000_000  # characters of a text for each of its sections, together
 _MOST_BYTES: Final = 8_000_000  # of the answers in a page
 _VIEWS: Final[Mapping[str, Callable[[Answers, str], str]]] = {
     "session": _session,

@@ -115,7 +115,7 @@ class Workspace(NamedTuple):
 
     @property
     def exports(self) -> Path:
-        """The list of the files that sessions were exported to, beside the database, for all worktrees."""
+        """The list of the files that something was exported to, beside the database, for all worktrees."""
         return self.database.with_name(EXPORTS)
 
     @property

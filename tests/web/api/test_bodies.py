@@ -36,6 +36,14 @@ def test_a_text_comes_in_windows(client: TestClient, workspace: Workspace) -> No
     assert first["text"] + second["text"] == TEXT
 
 
+def test_an_outline_has_the_first_sections_and_says_how_many_there_are(
+    client: TestClient, workspace: Workspace
+) -> None:
+    put(workspace, "page", "Intro.\n\n" + "".join(f"## Part {number}\n\nText.\n\n" for number in range(250)))
+    found = ok(client, "/files/page/body")
+    assert (len(found["headings"]), found["sections"]) == (200, 250)
+
+
 def test_the_cited_place_of_a_text_is_found(client: TestClient, workspace: Workspace, root: Path) -> None:
     put(workspace, "page", TEXT)
     ref, start, end = cited(root, "𝄞 on each use")

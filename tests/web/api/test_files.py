@@ -141,3 +141,12 @@ def test_a_search_that_needs_another_way_to_match_finds_what_was_written_since_t
         memory.library.create("A quokka", "It smiles.")
         found = client.get(asked).json()
         assert (found["partial"], [each["title"] for each in found["files"]]) == (True, ["A quokka"])
+
+
+def test_a_search_in_one_session_lists_as_many_of_its_turns_as_were_asked_for(client: TestClient) -> None:
+    (several,) = [each for each in ok(client, "/search", q="code")["sessions"] if each["more"]][:1]
+    named = f"code session:{several['ref'].removeprefix('session:')}"
+    (alone,) = ok(client, "/search", q=named, limit=100)["sessions"]
+    assert len(alone["turns"]) == len(several["turns"]) + several["more"]
+    assert alone["more"] == 0
+    assert len(ok(client, "/search", q=named, limit=4)["sessions"][0]["turns"]) <= 4

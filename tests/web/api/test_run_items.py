@@ -72,3 +72,15 @@ def test_evidence_of_a_purged_turn_says_so(client: TestClient, turn: str, root: 
 def test_evidence_that_is_not_there_is_an_error(client: TestClient) -> None:
     answer = client.get(f"/api/v1/evidence/ev_{'0' * 32}")
     assert (answer.status_code, answer.json()["code"]) == (404, "no-evidence")
+
+
+def test_a_chunk_of_a_document_is_shown_until_the_document_changes(client: TestClient, root: Path) -> None:
+    (root / "doc.txt").write_text("The hall has 7 shelves. " * 300)
+    with Slicebase.open(root) as memory:
+        chunks = memory.add(root / "doc.txt").chunks
+    ref, text = chunks[1].chunk_id, chunks[1].text
+    found = client.get("/api/v1/chunk", params={"ref": ref, "start": 4, "end": 8}).json()
+    assert (found["before"], found["cited"], found["after"]) == (text[:4], text[4:8], text[8:])
+    (root / "doc.txt").write_text("Another text.")
+    assert client.get("/api/v1/chunk", params={"ref": ref}).json()["code"] == "no-chunk"
+    assert client.get("/api/v1/chunk", params={"ref": "turn:x"}).status_code == 400

@@ -67,7 +67,8 @@ class BodyAnswer(Struct, frozen=True):
     end: int
     total: int
     line: int
-    headings: tuple[BodyHeading, ...]
+    headings: tuple[BodyHeading, ...]  # the first of its `sections`
+    sections: int
     at: MarkedPlace | None
     problem: str | None  # why there is no text
 
@@ -80,19 +81,18 @@ def body(memory: "Slicebase", asked: BodyQuery) -> BodyAnswer:
     found = _readable(memory, asked.id)
     note = note_of(memory.folder, found, memory.surroundings.redaction.uncounted)
     if note and note.problem:
-        return BodyAnswer("", 0, 0, 0, 1, (), None, note.problem)
+        return BodyAnswer("", 0, 0, 0, 1, (), 0, None, note.problem)
     text, digest, parts = _text(found, note)
     place = _cited(asked, SectionedText(text, digest, parts), found.id or "") if asked.at else None
     first = place.start if place and place.state != "gone" else asked.start
     is_blocks = found.body_type in ("markdown", "none")
     shown = text_window(text, first, asked.size, blocks=is_blocks)
-    listed = parts[:_HEADINGS] if is_blocks else ()
+    listed = [each for each in parts if each.level] if is_blocks else []
     headings = tuple(
         BodyHeading(str(section_ref(found.id or "", digest, each)), each.title, each.level, each.start, each.line)
-        for each in listed
-        if each.level
+        for each in listed[:_HEADINGS]
     )
-    return BodyAnswer(shown.text, shown.start, shown.end, shown.total, shown.line, headings, place, None)
+    return BodyAnswer(shown.text, shown.start, shown.end, shown.total, shown.line, headings, len(listed), place, None)
 
 
 def _readable(memory: "Slicebase", name: str) -> "SliceFile":

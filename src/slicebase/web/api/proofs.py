@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 import msgspec
 from msgspec import Meta, Struct
 
+from slicebase.core.refs import parse
 from slicebase.files.grid import tree_places
+from slicebase.verbs.cited import cited_place, file_of
 from slicebase.verbs.sealed import SealReport, SealState, seal_report
 from slicebase.verbs.sealed import seals as all_seals
 from slicebase.web.api.files import FileFilters, FileRow, StaleReasonRow
@@ -265,6 +267,7 @@ class QuotedPlace(Struct, frozen=True):
     start: int
     end: int
     hash: str
+    file: str | None  # the slice file of the chunk
 
 
 class ReasonNode(Struct, frozen=True):
@@ -295,8 +298,8 @@ def why(memory: "Slicebase", asked: WhyQuery) -> WhyAnswer:
     drawn = tree_places(root, lambda reason: reason.children)
     nodes = tuple(
         ReasonNode(
-            reason.ref, reason.kind, reason.text, reason.note, place.depth, place.row, place.parent, place.left_out,
-            _quoted(memory, reason),
+            reason.ref, reason.kind, reason.text or _around(memory, reason, drawn[place.parent][0]), reason.note,
+            place.depth, place.row, place.parent, place.left_out, _quoted(memory, reason),
         )
         for reason, place in drawn
     )  # fmt: skip
@@ -305,7 +308,25 @@ def why(memory: "Slicebase", asked: WhyQuery) -> WhyAnswer:
 
 def _quoted(memory: "Slicebase", reason: "Reason") -> QuotedPlace | None:
     record = memory.truth.ledger.get(reason.ref) if reason.kind == "evidence" else None
-    return QuotedPlace(record.chunk_id, record.span.start, record.span.end, record.quote_hash) if record else None
+    if record is None:
+        return None
+    file = file_of(memory, parse(record.chunk_id))
+    return QuotedPlace(record.chunk_id, record.span.start, record.span.end, record.quote_hash, file)
+
+
+_AROUND: Final = 60  # characters of a chunk on each side of its quote
+
+
+def _around(memory: "Slicebase", reason: "Reason", parent: "Reason") -> str:
+    """Returns the text of a chunk around the quote that evidence has of it; nothing if the quote is not there."""
+    if reason.kind != "chunk" or parent.kind != "evidence":
+        return ""
+    place = cited_place(memory, parent.ref, _AROUND)
+    if place.span is None:
+        return ""
+    start = "…" if place.span.start > _AROUND else ""
+    end = "…" if place.span.end + _AROUND < place.length else ""
+    return f"{start}{place.before}{place.found.quote or ''}{place.after}{end}"
 
 
 # Recall

@@ -10,7 +10,7 @@ from slicebase.runs.evidence import Evidence
 from slicebase.runs.records import Span
 from slicebase.runs.report import Quote, quotes_of
 from slicebase.runs.state import Json
-from slicebase.verbs.cited import AROUND, cited_place
+from slicebase.verbs.cited import AROUND, cited_chunk, cited_place
 from slicebase.web.endpoints import Name, Paged, Parameters, get, window
 
 if TYPE_CHECKING:
@@ -244,7 +244,6 @@ class QuoteAnswer(Struct, frozen=True):
     after: str
     length: int  # of the chunk now
     file: str | None  # the slice file of the chunk
-    offset: int  # of the chunk in its document
     role: str | None  # of a turn
     time: str | None
 
@@ -267,10 +266,32 @@ def show_evidence(memory: "Slicebase", asked: EvidenceQuery) -> QuoteAnswer:
         after=place.after,
         length=place.length,
         file=place.file,
-        offset=place.offset,
         role=place.role,
         time=place.time,
     )
+
+
+class ChunkQuery(Parameters, frozen=True, kw_only=True):
+    """A chunk of a document, and a cited span of it."""
+
+    ref: Annotated[str, Meta(pattern="^doc:", max_length=200)]
+    start: Annotated[int, Meta(ge=0, le=1 << 40)] = 0
+    end: Annotated[int, Meta(ge=0, le=1 << 40)] = 0
+
+
+class ChunkAnswer(Struct, frozen=True):
+    """The text of a chunk, in three pieces: before what is cited, that, and after it."""
+
+    ref: str
+    before: str
+    cited: str
+    after: str
+
+
+def show_chunk(memory: "Slicebase", asked: ChunkQuery) -> ChunkAnswer:
+    """Returns the text of a chunk of a document, as long as the document has not changed."""
+    span = Span(start=asked.start, end=max(asked.start, asked.end))
+    return ChunkAnswer(asked.ref, *cited_chunk(memory, asked.ref, span))
 
 
 _LISTS: Final[Mapping[str, Callable[..., Any]]] = {
@@ -284,4 +305,5 @@ _OWNERS: Final = {"runs": "runs.status", "snapshots": "runs.snapshot"}
 ENDPOINTS: Final = (
     *(get(f"/{kind}/{{owner}}/{name}", verb, call) for kind, verb in _OWNERS.items() for name, call in _LISTS.items()),
     get("/evidence/{evidence}", "why", show_evidence),
+    get("/chunk", "why", show_chunk),
 )

@@ -156,7 +156,7 @@ class EventAnswer(Struct, frozen=True):
     seq: int
     type: str
     step: int | None
-    time: str
+    time: str | None  # None where its source states none
     payload: dict[str, Any] | None  # None if it was purged, or cannot be read
     problem: str | None  # why there is no payload
     prev: str | None
@@ -200,7 +200,7 @@ def _event(stored: "StoredEvent") -> EventAnswer:
         seq=link.seq,
         type=link.type,
         step=link.step,
-        time=link.time,
+        time=known_time(link.time),
         payload=payload,
         problem=problem,
         prev=link.prev,

@@ -18,6 +18,9 @@ export function States({ file }) {
     ${file.archived && html` <${Badge} title="forgotten: not found by default">archived<//>`}`;
 }
 
+/** What a file is: a note and a pointer have no body of a type. */
+export const typeOf = (file) => (file.kind !== "pointer" ? file.type : file.path || file.note ? "note" : "pointer");
+
 const size = (file) => (file.type === "jsonl" ? count(file.rows, "row") : bytes(file.bytes));
 
 /** A file in a list: its title leads to it. */
@@ -25,7 +28,7 @@ export function FileLine({ file, marks, children }) {
   return html`<li class="file-line">
     <div class="file-head">
       <${Link} to=${fileAt(file.id)} class="file-title"><bdi><${Marked} text=${file.title || file.id} marks=${marks} /></bdi><//>
-      <span class="badges"><${Badge}>${file.kind === "pointer" && file.note ? "note" : file.type}<//> <${States} file=${file} /></span>
+      <span class="badges"><${Badge}>${typeOf(file)}<//> <${States} file=${file} /></span>
       <span class="space"></span>
       <span class="faint num">${size(file)} · <${When} time=${file.changed} dateOnly /></span>
     </div>

@@ -1,6 +1,6 @@
 // One slice file: its body, its contract, where it comes from, and what it is linked with.
 import { useAnswer } from "slicebase/lib/api.js";
-import { States } from "slicebase/lib/files.js";
+import { States, typeOf } from "slicebase/lib/files.js";
 import { html } from "slicebase/lib/html.js";
 import { choose } from "slicebase/lib/router.js";
 import { Answered, Badge, bytes, Copy, count, When } from "slicebase/lib/ui.js";
@@ -22,7 +22,7 @@ function Shown({ file, query }) {
     <header class="file-header">
       <h1 dir="auto"><bdi>${file.title || file.id}</bdi></h1>
       <div class="row">
-        <${Badge}>${file.path ? "note" : file.type}<//> ${file.kind !== "context" && html`<${Badge}>${file.kind}<//>`} <${States} file=${file} />
+        <${Badge}>${typeOf(file)}<//> <${States} file=${file} />
         <span class="faint">changed <${When} time=${file.changed} /> · ${file.type === "jsonl" ? `${count(file.rows, "row")} · ` : ""}${bytes(file.bytes)}</span>
         <span class="space"></span>
         <code class="faint id">${file.id}</code> <${Copy} text=${file.ref} label="copy the reference" />

@@ -1,10 +1,10 @@
 // The body of a slice file, by its type. Long bodies come window by window; what is cited is marked.
 import { useEffect, useRef, useState } from "preact/hooks";
-import { address, get, usePages } from "slicebase/lib/api.js";
+import { address, get, useAnswer, usePages } from "slicebase/lib/api.js";
 import { html } from "slicebase/lib/html.js";
 import { choose, Link } from "slicebase/lib/router.js";
 import { Code, Markdown, Plain } from "slicebase/lib/text.js";
-import { Badge, Busy, bytes, count, Empty, Facts, More, Panel, ProblemBox, When } from "slicebase/lib/ui.js";
+import { Answered, Badge, Busy, bytes, count, Empty, Facts, More, Panel, ProblemBox, When } from "slicebase/lib/ui.js";
 import { Rows } from "slicebase/views/file_rows.js";
 
 const part = encodeURIComponent;
@@ -14,7 +14,7 @@ export function Body({ file, query }) {
   if (file.type === "jsonl") return html`<${Rows} file=${file} query=${query} />`;
   if (file.type === "conversation") return html`<${Talk} file=${file} />`;
   if (file.type === "routine") return html`<${Steps} file=${file} />`;
-  if (file.type === "none" && !file.path) return html`<${Pointer} file=${file} />`;
+  if (file.type === "none" && !file.path) return html`<${Pointer} file=${file} />${query.at && query.at.startsWith("doc:") && html`<${Chunk} key=${query.at} query=${query} />`}`;
   return html`<${Windows} key=${query.at || ""} file=${file} query=${query} />`;
 }
 
@@ -23,6 +23,23 @@ function Pointer({ file }) {
   return html`<${Panel} title="Content" id="content">
     ${at ? html`<p>The content is elsewhere, and is never fetched.</p><${Facts} of=${{ uri: html`<code>${at.uri || "nowhere"}</code>`, size: at.size === null ? null : bytes(at.size), hash: at.hash && html`<code>${at.hash}</code>` }} />` : html`<${Empty}>This file has no body.<//>`}
   <//>`;
+}
+
+/** A cited chunk of a document, with the cited words marked. */
+function Chunk({ query }) {
+  const asked = useAnswer("/chunk", { ref: query.at, start: query.start, end: query.end });
+  return html`<${Panel} title="The cited chunk" id="chunk" aside=${html`<code>${query.at}</code>`} class="content">
+    <${Answered} asked=${asked}>${(found) => html`<${CitedText} pieces=${[found.before, found.cited, found.after]} />`}<//>
+  <//>`;
+}
+
+/** A text in three pieces, of which the second is marked, in sight. */
+function CitedText({ pieces: [before, cited, after], children }) {
+  const here = useRef(null);
+  useEffect(() => here.current && here.current.scrollIntoView({ block: "center" }), []);
+  return html`<div class="cited" ref=${here} tabindex="-1" role="group" aria-label="the cited place">${children}
+    <pre dir="auto">${before}<mark>${cited}</mark>${after}</pre>
+  </div>`;
 }
 
 // Texts
@@ -57,7 +74,7 @@ function Windows({ file, query }) {
   const aside = first && first.total > 0 && html`${first.total.toLocaleString("en")} characters`;
   return html`<${Panel} title="Content" id="content" aside=${aside} class="content">
     ${first && first.problem && html`<p class="problem">The note cannot be read: ${first.problem}</p>`}
-    ${first && first.headings.length > 2 && html`<${Outline} file=${file} headings=${first.headings} />`}
+    ${first && first.headings.length > 2 && html`<${Outline} file=${file} headings=${first.headings} sections=${first.sections} />`}
     ${first && first.start > 0 && html`<p class="faint">from line ${first.line} · <button type="button" class="small" onClick=${() => choose({ at: null, start: null, end: null, from: null })}>from the beginning</button></p>`}
     ${read.windows.map((each) => html`<${TextPart} key=${each.start} file=${file} part=${each} />`)}
     ${first && !first.total && !first.problem && html`<${Empty}>The body is empty.<//>`}
@@ -66,8 +83,8 @@ function Windows({ file, query }) {
   <//>`;
 }
 
-function Outline({ file, headings }) {
-  return html`<details class="outline"><summary>${count(headings.length, "section")}</summary><ol class="plain-list">${headings.map((each) => html`<li key=${each.start} style=${{ paddingLeft: `${Math.min(each.level - 1, 4)}rem` }}><${Link} to=${`/file/${part(file.id)}?at=${part(each.ref)}`}>${each.title || "untitled"}<//></li>`)}</ol></details>`;
+function Outline({ file, headings, sections }) {
+  return html`<details class="outline"><summary>${headings.length < sections ? `the first ${headings.length} of ` : ""}${count(sections, "section")}</summary><ol class="plain-list">${headings.map((each) => html`<li key=${each.start} style=${{ paddingLeft: `${Math.min(each.level - 1, 4)}rem` }}><${Link} to=${`/file/${part(file.id)}?at=${part(each.ref)}`}>${each.title || "untitled"}<//></li>`)}</ol></details>`;
 }
 
 function TextPart({ file, part: shown }) {
@@ -88,15 +105,10 @@ const STATES = { drifted: "The text has changed since it was cited.", gone: "The
 /** A window with the place that a reference names: the section as it is written, with the cited words marked. */
 function CitedPart({ file, shown }) {
   const { at } = shown;
-  const here = useRef(null);
-  useEffect(() => here.current && here.current.scrollIntoView({ block: "center" }), []);
   if (at.state === "gone") return html`<p class="problem">${STATES.gone}</p><${TextOf} file=${file} text=${shown.text} />`;
   const letters = Array.from(shown.text);
   const cut = (start, end) => letters.slice(Math.max(0, start - shown.start), Math.max(0, end - shown.start)).join("");
-  return html`<div class="cited" ref=${here} tabindex="-1" aria-label="the cited place">
-      ${at.state !== "same" && html`<p><${Badge} kind="warn">drifted<//> ${STATES[at.state]}</p>`}
-      <pre dir="auto">${cut(at.start, at.span_start)}<mark>${cut(at.span_start, at.span_end)}</mark>${cut(at.span_end, at.end)}</pre>
-    </div>
+  return html`<${CitedText} pieces=${[cut(at.start, at.span_start), cut(at.span_start, at.span_end), cut(at.span_end, at.end)]}>${at.state !== "same" && html`<p><${Badge} kind="warn">drifted<//> ${STATES[at.state]}</p>`}<//>
     <${TextOf} file=${file} text=${cut(at.end, shown.end)} />`;
 }
 

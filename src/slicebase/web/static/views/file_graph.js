@@ -107,7 +107,7 @@ function Drawing({ found }) {
         ${found.places.map((place, at) => html`<${Box} key=${place.id} place=${place} start=${at === 0} />`)}
       </svg>
     </div>
-    <p class="faint">${count(found.places.length - 1, "neighbour")}${inferred ? " · dashed: inferred, no file states it" : ""}${found.left_out > 0 ? ` · ${found.left_out.toLocaleString("en")} more are not drawn` : ""}</p>
+    <p class="faint">${count(found.places.length - 1, "neighbour")}${inferred ? " · dashed: inferred, no file states it" : ""}${found.left_out > 0 ? ` · ${found.left_out.toLocaleString("en")} more ${found.left_out === 1 ? "is" : "are"} not drawn` : ""}</p>
     <details class="outline"><summary>as a list</summary><ul class="plain-list links">${found.links.map((each, at) => html`<li key=${at} class=${each.inferred ? "inferred" : ""}><${Named} place=${found.places[each.source]} /> <span class="rel">${each.rel}</span> <${Named} place=${found.places[each.target]} />${each.inferred && html` <span class="faint">inferred</span>`}</li>`)}</ul></details>`;
 }
 
@@ -123,7 +123,7 @@ function Box({ place, start }) {
     go(`${to}?show=links`);
   };
   const kind = start ? "start" : place.kind === "missing" ? "missing" : place.archived ? "archived" : place.kind;
-  const inside = html`<rect x=${x} y=${y} width=${WIDTH} height=${HEIGHT} rx="6" /><svg x=${x} y=${y} width=${WIDTH - 6} height=${HEIGHT}><text x="9" y="15">${short(title, 26)}</text><text class="small" x="9" y="28">${place.kind === "file" ? `${place.type}${place.archived ? ", archived" : ""}` : place.kind}</text></svg>`;
+  const inside = html`<rect x=${x} y=${y} width=${WIDTH} height=${HEIGHT} rx="6" /><svg x=${x} y=${y} width=${WIDTH - 6} height=${HEIGHT}><text x="9" y="15">${short(title, 22)}</text><text class="small" x="9" y="28">${place.kind === "file" ? `${place.type}${place.archived ? ", archived" : ""}` : place.kind}</text></svg>`;
   return to && !start
     ? html`<a class=${`box ${kind}`} href=${`${to}?show=links`} onClick=${follow} aria-label=${`${title}, ${place.type}`}><title>${title}</title>${inside}</a>`
     : html`<g class=${`box ${kind}`}><title>${title}</title>${inside}</g>`;

@@ -59,9 +59,9 @@ function Found({ q, query }) {
       ${found.files.length > 0 && html`<${Panel} title="Files" id="found-files" aside=${`${found.files.length} of ${found.total.toLocaleString("en")}`}>
         <ul class="plain-list">${found.files.map((file) => html`<${Hit} key=${file.file} file=${file} />`)}</ul><//>`}
       ${found.sessions.length > 0 && html`<${Panel} title="Turns" id="found-turns" aside=${`${found.exact ? "" : "at least "}${count(found.total_turns, "turn")}`}>
-        ${found.sessions.map((session) => html`<${SessionHit} key=${session.ref} session=${session} />`)}<//>`}
+        ${found.sessions.map((session) => html`<${SessionHit} key=${session.ref} session=${session} q=${q} alone=${found.sessions.length === 1} />`)}<//>`}
     </div>
-    ${(found.files.length < found.total || found.sessions.length >= params.limit) && params.limit < 100 && html`<button type="button" onClick=${() => choose({ limit: Math.min(100, Number(params.limit) * 3) })}>show more</button>`}
+    ${(found.files.length < found.total || found.sessions.length >= params.limit || (found.sessions.length === 1 && found.sessions[0].more > 0)) && params.limit < 100 && html`<button type="button" onClick=${() => choose({ limit: Math.min(100, Number(params.limit) * 3) })}>show more</button>`}
   </div>`;
 }
 
@@ -74,14 +74,14 @@ function Hit({ file }) {
   <//>`;
 }
 
-function SessionHit({ session }) {
+function SessionHit({ session, q, alone }) {
   return html`<section class="session-hit" aria-label=${session.title || session.ref}>
     <h3><${Ref} to=${session.ref}>${session.title || session.ref.slice(8, 16)}<//> <span class="faint">${[session.project, session.branch, session.date].filter(Boolean).join(" · ")}</span></h3>
     <ul class="plain-list passages">${session.turns.map((turn) => html`<li key=${turn.ref}>
       <span class=${`role role-${turn.role}`}>${turn.role}</span>
       <${Link} class="passage" to=${placeOf(turn.ref)} dir="auto"><bdi>${turn.snippet === null ? "purged" : html`<${Marked} text=${turn.snippet} marks=${turn.marks} />`}</bdi><//>
       <span class="faint"><${When} time=${turn.time} /></span></li>`)}</ul>
-    <div class="row faint">${session.more > 0 && html`<${Link} to=${href("/library", { q: `session:${session.ref.slice(8)}` })}>and ${count(session.more, "more turn")}<//>`}
+    <div class="row faint">${session.more > 0 && (alone ? html`<span>and ${count(session.more, "more turn")}</span>` : html`<${Link} to=${href("/library", { q: `${q} session:${session.ref.slice(8)}` })}>and ${count(session.more, "more turn")}<//>`)}
       ${session.resume && html`<${Copy} text=${session.resume} label="copy the command that resumes it" />`}</div>
   </section>`;
 }

@@ -63,7 +63,7 @@ function Format() {
   const asked = useAnswer("/validate");
   return html`<${Panel} title="Slice files against the format" id="format" aside=${html`<button type="button" class="small" onClick=${asked.again} disabled=${asked.busy}>${asked.busy ? "checking …" : "check again"}</button>`}>
     <${Answered} asked=${asked}>${(found) => html`
-      <p>${Object.entries(found.counts).map(([name, number]) => html`<span key=${name} class="counted">${number.toLocaleString("en")} ${name}</span> `)}</p>
+      <p>${Object.entries(found.counts).map(([name, number]) => html`<span key=${name} class="counted">${count(number, name.replace(/s$/, ""))}</span> `)}</p>
       ${Object.keys(found.rules).length > 0 && html`<ul class="legend" aria-label="Findings by rule">${Object.entries(found.rules).map(([rule, number]) => html`<li key=${rule}>${number} <code>${rule}</code></li>`)}</ul>`}
       ${byFile(found.findings).map(([file, findings]) => html`<section key=${file} class="session-hit"><h3><${Link} to=${fileAt(file.split("/").pop().replace(/\.slice$/, ""))}>${file}<//></h3>
         <ul class="plain-list">${findings.map((each, at) => html`<li key=${at}><${Badge} kind=${SEVERITIES[each.severity]}>${each.severity}<//> <code>${each.rule}</code> <span class="faint">${each.line !== null ? `line ${each.line}` : ""}</span> ${each.message}${each.hint && html`<div class="faint">${each.hint}</div>`}</li>`)}</ul></section>`)}`}<//>

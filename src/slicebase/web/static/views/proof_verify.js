@@ -62,19 +62,20 @@ export function Verify() {
 }
 
 const MEANING = {
-  BROKEN: "does not follow from the stored bytes",
-  UNVERIFIABLE: "cannot be read, so nothing can be said about it",
-  DRIFTED: "has changed since; that is no damage",
-  PURGED: "was deleted on request; that is no damage",
-  FOREIGN: "is of another database",
+  BROKEN: "what does not follow from the stored bytes",
+  UNVERIFIABLE: "what cannot be read, so nothing can be said about it",
+  DRIFTED: "what has changed since; that is no damage",
+  PURGED: "what was deleted on request; that is no damage",
+  FOREIGN: "what is of another database",
 };
 const ORDER = ["BROKEN", "UNVERIFIABLE", "DRIFTED", "FOREIGN", "PURGED"];
 
 function Verdict({ verdict }) {
   const checked = Object.entries(verdict.checked);
+  const one = (number, what) => (number === 1 ? `1 ${what.replace(/s$/, "")}` : `${number.toLocaleString("en")} ${what}`);
   const statuses = Object.keys(verdict.counts).sort((one, other) => ORDER.indexOf(one) - ORDER.indexOf(other));
   return html`<div class=${`verdict ${verdict.status.toLowerCase()}`} role="status"><strong>${verdict.status}</strong>
-      <ul class="legend">${checked.map(([what, number]) => html`<li key=${what}>${number.toLocaleString("en")} ${what}</li>`)}</ul></div>
+      <ul class="legend">${checked.map(([what, number]) => html`<li key=${what}>${one(number, what)}</li>`)}</ul></div>
     ${!statuses.length && html`<p class="soft">Nothing was found: what is stored is what was stored.</p>`}
     ${statuses.map((status) => html`<${Findings} key=${status} status=${status} total=${verdict.counts[status]} findings=${verdict.findings.filter((each) => each.status === status)} />`)}`;
 }

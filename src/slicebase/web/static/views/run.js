@@ -85,7 +85,7 @@ function Shown({ tab, run, route, grown, events }) {
   if (tab === "gate") return html`<${Gate} run=${run} route=${route} />`;
   if (tab === "incidents") return html`<${Incidents} run=${run} events=${events} />`;
   if (tab === "narrative" || tab === "report") return html`<${Document} key=${tab} run=${run} name=${tab} />`;
-  return html`<${Timeline} run=${run} route=${route} grown=${grown} />`;
+  return html`<${Timeline} run=${run} route=${route} grown=${grown} events=${events} />`;
 }
 
 export function Run({ route }) {

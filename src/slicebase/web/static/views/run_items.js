@@ -20,8 +20,7 @@ const ends = (text, limit, atEnd) => {
 function Place({ evidence }) {
   const asked = useAnswer(`/evidence/${part(evidence)}`, { around: 400 });
   return html`<${Answered} asked=${asked}>${(found) => {
-    const inText = found.now && { start: found.now.start + found.offset, end: found.now.end + found.offset };
-    const place = placeOf(found.chunk_id, found.file ? inText : found.now, found.file);
+    const place = placeOf(found.chunk_id, found.now, found.file);
     return html`<div class="place">
       <div class="row">
         <${ItemStatus} value=${found.status} />

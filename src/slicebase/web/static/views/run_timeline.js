@@ -40,8 +40,8 @@ function Line({ line, chosen }) {
       <span class="seq num">${line.seq}</span>
       <span class=${`type family-${line.family}`}>${line.type.toLowerCase().replace(/_done$/, "").replaceAll("_", " ")}</span>
       <span class="words" dir="auto">${line.is_purged ? "(purged)" : line.text}</span>
-      ${line.status && html`<${Badge} kind=${{ PASS: "good", FAIL: "bad", verified: "good", open: "warn" }[line.status] || ""}>${line.status}<//>`}
-      <time class="faint" datetime=${line.time} title=${line.time}>${line.time.slice(11, 19)}</time>
+      ${line.status && html`<${Badge} kind=${{ PASS: "good", FAIL: "bad", verified: "good", retracted: "bad", open: "warn" }[line.status] || ""}>${line.status}<//>`}
+      ${line.time && html`<time class="faint" datetime=${line.time} title=${line.time}>${line.time.slice(11, 19)}</time>`}
     </button>
   </li>`;
 }
@@ -57,6 +57,7 @@ function Steps({ found, chosen }) {
 function Pager({ found }) {
   const to = (after) => () => choose({ after, event: "" });
   const atEnd = found.last >= found.events;
+  if (atEnd && found.first <= 1) return null;
   return html`<div class="pager row">
     <button type="button" class="small" disabled=${found.first <= 1} onClick=${to(0)}>first</button>
     <button type="button" class="small" disabled=${found.first <= 1} onClick=${to(Math.max(0, found.first - 1 - SHOWN))}>earlier</button>
@@ -68,19 +69,19 @@ function Pager({ found }) {
 }
 
 /** Returns where to begin: what the address says; else where the chosen event is shown already, or before it; else at the end. An exported page has fixed parts. */
-function begin(query, shown) {
+function begin(query, shown, events) {
   if (exported) return Math.floor(Math.max(0, query.event ? query.event - 1 : query.after || 0) / SHOWN) * SHOWN;
   if (query.after !== undefined) return query.after;
   const event = Number(query.event) || 0;
   if (shown && event >= shown.first && event <= shown.last) return shown.after;
-  return event ? Math.max(0, event - 8) : -1;
+  return event ? Math.max(0, Math.min(event - 8, events - SHOWN)) : -1;
 }
 
-export function Timeline({ run, route, grown }) {
+export function Timeline({ run, route, grown, events }) {
   const place = `/runs/${part(run)}`;
   const all = useAnswer(`${place}/timeline`);
   const shown = useRef(null);
-  const after = begin(route.query, shown.current);
+  const after = begin(route.query, shown.current, events);
   const some = useAnswer(`${place}/steps`, { after, limit: SHOWN });
   if (some.answer && !some.busy) shown.current = { after, first: some.answer.first, last: some.answer.last };
   useEffect(() => {

@@ -19,7 +19,7 @@ export function Runs() {
         <thead><tr><th>run</th><th>objective</th><th>state</th><th class="num">events</th><th class="num">snapshots</th><th>updated</th></tr></thead>
         <tbody>${pages.items.map((each) => html`<tr key=${each.run}>
           <td class="run-name"><${Link} to=${`/run/${encodeURIComponent(each.run)}`}>${each.run}<//></td>
-          <td class="run-objective"><span dir="auto">${each.objective || html`<span class="faint">(${each.problem})</span>`}</span>
+          <td class="run-objective"><span dir="auto" class="clip-2" title=${each.objective}>${each.objective || html`<span class="faint">(${each.problem})</span>`}</span>
             ${each.forked_from && html`<span class="faint"> forked from <${Ref} to=${each.forked_from} /></span>`}
             ${each.projected_from && html`<span class="faint"> from <${Ref} to=${each.projected_from} /></span>`}</td>
           <td><${RunState} stopped=${each.stopped} /></td>

@@ -63,23 +63,21 @@ function Tree({ found, forward }) {
         const half = (x1 + x2) / 2;
         return html`<path key=${at} d=${`M${x1},${y1} C${half},${y1} ${half},${y2} ${x2},${y2}`} />`;
       })}</svg>
-      ${found.nodes.map((node, at) => html`<${Card} key=${at} node=${node} />`)}
+      ${found.nodes.map((node, at) => html`<${Card} key=${at} node=${node} nodes=${found.nodes} />`)}
     </div></div>
     <details class="outline"><summary>as a list</summary><${List} nodes=${found.nodes} of=${-1} /></details>`;
 }
 
 const KINDS = { claim: "planning", evidence: "consolidation", chunk: "exploration", file: "synthesis", context: "debugging", snapshot: "debugging", run: "planning", conflict: "bad" };
 
-/** The address of what a node names; that of evidence is its quote, in its place. */
-function where(node) {
-  if (!node.quote) return placeOf(node.ref);
-  const { chunk, start, end } = node.quote;
-  const place = placeOf(chunk);
-  return place && `${place}${place.includes("?") ? "&" : "?"}start=${start}&end=${end}`;
+/** The address of what a node names; that of evidence, and of the chunk that it quotes, is the quote in its place. */
+function where(node, nodes) {
+  const quote = node.quote || (node.kind === "chunk" && node.parent >= 0 && nodes[node.parent].quote);
+  return quote ? placeOf(quote.chunk, { start: quote.start, end: quote.end }, quote.file) : placeOf(node.ref);
 }
 
-function Card({ node }) {
-  const to = where(node);
+function Card({ node, nodes }) {
+  const to = where(node, nodes);
   return html`<article class=${`why-card ${KINDS[node.kind] || ""}`} style=${{ left: `${left(node)}px`, top: `${top(node)}px`, width: `${WIDTH}px`, height: `${HEIGHT}px` }}>
     <header><span class="kind">${node.kind}</span> ${to ? html`<${Link} class="ref" to=${to} title=${node.quote ? "the quote, in its place" : node.ref}>${shortRef(node.ref)}<//>` : html`<span class="ref" title=${node.ref}>${shortRef(node.ref)}</span>`}${node.left_out > 0 && html`<${Badge} kind="warn" title="not drawn">+${node.left_out}<//>`}</header>
     <p class=${`text ${node.kind === "evidence" ? "quote" : ""}`} dir="auto" title=${node.text}><bdi>${node.text || ""}</bdi></p>

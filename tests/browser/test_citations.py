@@ -1,0 +1,59 @@
+"""What a claim cites, of every kind of text: it opens in its place, with the cited words marked."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from slicebase import Slicebase
+from tests.browser.conftest import Look
+from tests.browser.memories import at_rest, demo
+from tests.browser.servers import Server
+
+TOLD = {
+    "turn": "compared without regard to case",
+    "row": "The total is rounded once",
+    "sec": "makes it upper case",
+    "doc": "The shelf number 250 is empty",
+}
+
+
+@pytest.fixture
+def told(tmp_path: Path) -> Path:
+    shown = demo(tmp_path)
+    with Slicebase.open(shown.root, shown.root, create=False) as memory:
+        (shown.root / "halls.txt").write_text("".join(f"The shelf number {each} is empty.\n\n" for each in range(400)))
+        document = memory.add(shown.root / "halls.txt")
+        sources = {"turn": "turn:0961d9aa", "row": f"file:{shown.files['jsonl']}",
+                   "sec": f"file:{shown.files['markdown']}", "doc": document.ref}  # fmt: skip
+        memory.runs.start("told", "Cite every kind of text.", done="It is cited.")
+        for kind, quote in TOLD.items():
+            memory.runs.claim("told", f"Told by a {kind}.", id=kind, status="verified", cite=(sources[kind], quote))
+    return shown.root
+
+
+@pytest.mark.parametrize("kind", TOLD)
+def test_a_claim_leads_to_the_cited_words_in_their_place(look: Look, told: Path, kind: str) -> None:
+    with Server(lambda: at_rest(told)) as server:
+        claims = look(f"{server.url}/run/told?tab=claims")
+        item = claims.page.locator(".item", has_text=f"Told by a {kind}.")
+        item.locator("button[aria-expanded]").click()
+        claims.settle()
+        assert item.locator("blockquote mark").inner_text() == TOLD[kind]
+        item.get_by_role("link", name="open in its place").click()
+        claims.settle()
+        assert _marked(claims.page.locator("main mark").all_inner_texts()) == TOLD[kind]
+        why = look(f"{server.url}/proof/why?ref=claim:told/{kind}")
+        assert TOLD[kind] in why.page.locator(".why-card", has_text="chunk").last.inner_text()
+        for link in (1, 2):  # that of the evidence, and that of its chunk
+            why.page.goto(f"{server.url}/proof/why?ref=claim:told/{kind}")
+            why.settle()
+            why.page.locator(".why-card").nth(link).get_by_role("link").click()
+            why.settle()
+            assert _marked(why.page.locator("main mark").all_inner_texts()) == TOLD[kind]
+        for visit in (claims, why):
+            visit.close()
+
+
+def _marked(texts: list[str]) -> str:
+    return re.sub(r"\s+", " ", "".join(texts)).strip()
