@@ -124,7 +124,7 @@ def test_two_servers_can_show_one_workspace(root: Path) -> None:
         assert status_of(one, f"/api/v1/slices/{TURN}") == status_of(other, f"/api/v1/slices/{TURN}") == 200
 
 
-@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_the_sample_has_something_for_every_view_and_is_gone_with_the_server(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sign: signal.Signals
 ) -> None:

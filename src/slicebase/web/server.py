@@ -157,8 +157,9 @@ def serve(app: ASGIApp, opened: socket.socket, when_ready: Callable[[], None] = 
         "timeout_keep_alive": _IDLE,
         "timeout_graceful_shutdown": _GRACE,
     }
-    # uvicorn raises the signal again when everything has ended: the command then releases what it holds.
-    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+    for each in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(each) is signal.SIG_DFL:  # with `nohup`, the second one is ignored
+            signal.signal(each, lambda number, frame: sys.exit(128 + number))  # the command releases what it holds
     with closing(opened):
         _Server(uvicorn.Config(app, **settings), when_ready).run(sockets=[opened])
 
