@@ -46,4 +46,5 @@ data = database.read_bytes()
 database.write_bytes(data.replace(b'We will keep codes in a table', b'We will keep codes in a fable'))\""
 run 'tt verify || echo "exit status $?"'
 
-say "To look at all of it in a browser: pip install 'slicebase[serve]', then run tt serve in the folder of a workspace."
+say "To look at the same session in a browser: pip install 'slicebase[serve]', and in a new folder:"
+printf '%s$ tt import --sample long && tt serve%s\n' "$bold" "$plain"
