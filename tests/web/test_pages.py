@@ -34,3 +34,14 @@ def test_the_addresses_of_the_document_work(client: TestClient) -> None:
     assert len(addresses) >= 2
     for address in addresses:
         assert client.get(address).status_code == 200
+
+
+def test_no_table_of_ours_knows_the_names_that_every_object_of_javascript_has() -> None:
+    """Ids, roles and states are texts of others: `constructor` and `__proto__` are names like all others."""
+    table = re.compile(r"^(?:export )?const [A-Z_]+ = \{(?!\s*__proto__: null,).*$", re.MULTILINE)
+    member = re.compile(r"(?:=> |\(|!)[\w.]+ in [\w.]+(?=\)| &&|;)")
+    for name, file in page_files().items():
+        if name.endswith(".js"):
+            text = file.data.decode()
+            assert not table.findall(text), name
+            assert not member.findall(text), name

@@ -62,6 +62,7 @@ export function Verify() {
 }
 
 const MEANING = {
+  __proto__: null,
   BROKEN: "does not follow from the stored bytes",
   UNVERIFIABLE: "cannot be read, so nothing can be said about it",
   DRIFTED: "has changed since; that is no damage",
