@@ -6,7 +6,7 @@ import re
 
 from starlette.testclient import TestClient
 
-from slicebase.web.pages import FOLDER, page_files
+from slicebase.web.pages import FOLDER, page_files, strict_headers
 from tests.paths import PROJECT
 
 VENDOR = FOLDER / "vendor"
@@ -45,3 +45,13 @@ def test_no_table_of_ours_knows_the_names_that_every_object_of_javascript_has() 
             text = file.data.decode()
             assert not table.findall(text), name
             assert not member.findall(text), name
+
+
+def test_the_policy_of_the_pages_allows_their_own_files_and_nothing_else() -> None:
+    policy = dict(strict_headers())["content-security-policy"]
+    rules = dict(rule.split(" ", 1) for rule in policy.split("; "))
+    (import_map,) = set(rules.pop("script-src").split()) - {"'self'"}
+    assert re.fullmatch(r"'sha256-[\w+/]{43}='", import_map)
+    own = {"style-src": "'self'", "img-src": "'self' data:", "connect-src": "'self'", "font-src": "'self'"}
+    never = dict.fromkeys(("default-src", "base-uri", "form-action", "frame-ancestors", "trusted-types"), "'none'")
+    assert rules == {**own, **never, "require-trusted-types-for": "'script'"}
