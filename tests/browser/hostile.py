@@ -29,7 +29,7 @@ ODD: Final = (
 WIDE: Final = "W" * 1_000_000  # one word that no line can hold
 ZALGO: Final = "Z" + "\u0335" * 400
 NAME: Final = '"><img/src=x/onerror=alert(7)>&<script>#?%2F'  # a name without spaces
-TITLE: Final = f"Title {IMAGE} {BACKWARDS}"
+TITLE: Final = f"Title {IMAGE} {BACKWARDS} {ZALGO}"
 
 
 def hostile(root: Path) -> Shown:

@@ -45,6 +45,20 @@ def is_harmless(visit: Visit, url: str) -> None:
     assert not [link for link in links if link.startswith("file:///etc")]
 
 
+# What has hundreds of marks on one letter, and is in no entry that keeps them from being drawn over all others.
+SPILLING = """() => {
+    const walk = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
+    const found = [];
+    while (walk.nextNode()) {
+        if (!/\\p{M}{100}/u.test(walk.currentNode.data)) continue;
+        let place = walk.currentNode.parentElement;
+        while (place.tagName !== "MAIN" && getComputedStyle(place).overflowY === "visible") place = place.parentElement;
+        if (place.tagName === "MAIN") found.push(walk.currentNode.parentElement.outerHTML.slice(0, 80));
+    }
+    return found;
+}"""
+
+
 @pytest.mark.parametrize("view", VIEWS)
 def test_hostile_texts_do_nothing_and_are_shown_as_they_are(
     look: Look, bad_server: Server, bad: Shown, view: str
@@ -55,6 +69,7 @@ def test_hostile_texts_do_nothing_and_are_shown_as_they_are(
     visit = look(url, width=390)
     is_harmless(visit, url)
     assert visit.overflow <= 0
+    assert visit.run(SPILLING) == []
     if view in SAYING:
         assert "alert(" in visit.text
         assert "<img" in visit.text or "<script>" in visit.text

@@ -8,6 +8,9 @@ import pytest
 from slicebase.base import Slicebase
 from slicebase.core.hashing import digest
 from slicebase.graph.turn import Part, Session, Turn
+from slicebase.library import log_rows
+from slicebase.library.logs import Logs
+from slicebase.library.recall import Recall
 from slicebase.truth.truth import open_truth
 from slicebase.workspace.surroundings import Surroundings
 from slicebase.workspace.workspace import LIBRARY
@@ -55,6 +58,24 @@ def test_a_row_that_is_named_is_shown_whether_it_holds_or_not(scratch: ScratchLi
     scratch.remember(log, "GraphQL", supersedes=[old])
     assert "· superseded ·" in seen(scratch, f"row:{log}/{old}")
     assert code_of(seen, scratch, f"row:{log}/01NO") == "no-row"
+
+
+def test_many_rows_of_a_log_are_found_by_reading_it_once(
+    scratch: ScratchLibrary, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A context has many rows of one log, and a log of 100,000 rows takes seconds to read."""
+    log = scratch.new("jsonl", "\n".join(json.dumps({"text": f"fact {number}"}) for number in range(20)))
+    scratch.remember(log, "another", supersedes=[scratch.rows(log)[3].id])
+    names = [f"row:{log}/{row.id}" for row in scratch.rows(log)]
+    with monkeypatch.context() as patched:
+        patched.setattr(Recall, "_only_row", lambda *given: None)
+        expected = [scratch.reader().own(name) for name in names]
+    scratch.reader().own(names[0])
+    with monkeypatch.context() as patched:
+        patched.setattr(log_rows, "_read", None)  # it is not called again
+        patched.setattr(Logs, "row", None)
+        assert [scratch.reader().own(name) for name in names] == expected
+    assert sum(" · superseded" in piece.label for piece in expected) == 1
 
 
 def test_an_id_that_is_as_long_as_a_page_does_not_hide_the_log(tmp_path: Path) -> None:

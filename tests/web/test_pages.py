@@ -6,7 +6,7 @@ import re
 
 from starlette.testclient import TestClient
 
-from slicebase.web.pages import FOLDER, page_files
+from slicebase.web.pages import FOLDER, page_files, strict_headers
 from tests.paths import PROJECT
 
 VENDOR = FOLDER / "vendor"
@@ -42,3 +42,24 @@ def test_the_addresses_of_the_document_work(client: TestClient) -> None:
     assert len(addresses) >= 2
     for address in addresses:
         assert client.get(address).status_code == 200
+
+
+def test_no_table_of_ours_knows_the_names_that_every_object_of_javascript_has() -> None:
+    """Ids, roles and states are texts of others: `constructor` and `__proto__` are names like all others."""
+    table = re.compile(r"^(?:export )?const [A-Z_]+ = \{(?!\s*__proto__: null,).*$", re.MULTILINE)
+    member = re.compile(r"(?:=> |\(|!)[\w.]+ in [\w.]+(?=\)| &&|;)")
+    for name, file in page_files().items():
+        if name.endswith(".js"):
+            text = file.data.decode()
+            assert not table.findall(text), name
+            assert not member.findall(text), name
+
+
+def test_the_policy_of_the_pages_allows_their_own_files_and_nothing_else() -> None:
+    policy = dict(strict_headers())["content-security-policy"]
+    rules = dict(rule.split(" ", 1) for rule in policy.split("; "))
+    (import_map,) = set(rules.pop("script-src").split()) - {"'self'"}
+    assert re.fullmatch(r"'sha256-[\w+/]{43}='", import_map)
+    own = {"style-src": "'self'", "img-src": "'self' data:", "connect-src": "'self'", "font-src": "'self'"}
+    never = dict.fromkeys(("default-src", "base-uri", "form-action", "frame-ancestors", "trusted-types"), "'none'")
+    assert rules == {**own, **never, "require-trusted-types-for": "'script'"}

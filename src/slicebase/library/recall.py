@@ -19,6 +19,7 @@ from slicebase.files.facts import read_facts
 from slicebase.files.freshness import derivation, label_at
 from slicebase.files.slice_file import SliceFile
 from slicebase.library.folder import SliceFolder
+from slicebase.library.log_rows import log_rows
 from slicebase.library.logs import Logs
 from slicebase.library.names import Names
 from slicebase.library.texts import FoundNote, note_of, sectioned
@@ -152,9 +153,26 @@ class Recall(NamedTuple):
     def _row(self, ref: Ref) -> Iterator[RecalledPiece]:
         """Yields the row that was named, active or not; its label says which. It may have moved to a part."""
         file = self._find(ref.owner)
+        if alone := self._only_row(file, ref.local):
+            yield _piece(alone)
+            return
         part, named = self.logs.row(file, ref.local)
         found = [row for row in _rows_of(self.logs.of(file)) if row.row.id == named.id]
         yield from map(_piece, [row for row in found if row.file.id == part.id] or found[:1])
+
+    def _only_row(self, file: SliceFile, row_id: str) -> "_LocatedRow | None":
+        """Returns the row of a file with this id, as the log that was read last knows it; None if it may be another.
+
+        A context reads many rows of one log, and a large log takes seconds to read.
+        """
+        if file.body_type != "jsonl":
+            return None
+        log = log_rows(self.logs, file)
+        place = log.places.get(row_id)
+        found = [] if place is None else [line for line in log.groups[place] if line.row.id == row_id]
+        if len(found) != 1 or found[0].file != file.id:
+            return None
+        return _LocatedRow(found[0].row, file, found[0].holds)
 
     # Sections and turns
 

@@ -38,7 +38,7 @@ function useTheme() {
   return [chosen, setChosen];
 }
 
-const NEXT_THEME = { "": "light", light: "dark", dark: "" };
+const NEXT_THEME = { __proto__: null, "": "light", light: "dark", dark: "" };
 
 /** Keys: `/` searches, `g` and a letter go to a view, Escape leaves a field, `?` lists the keys of the view. */
 function useKeys(show) {

@@ -61,7 +61,7 @@ const MOST = 200; // turns of a chat that stay on the page: as many as the serve
 async function readBranch(turn, params, signal) {
   if (!exported) return get(`/readings/${part(turn)}`, params, signal);
   const { turns, paths, path_of: pathOf } = exported.branches;
-  const path = paths[pathOf[turn] ?? 0].filter(([name]) => name in turns);
+  const path = paths[pathOf[turn] ?? 0].filter(([name]) => Object.hasOwn(turns, name));
   const on = new Set(path.filter(([, beside]) => !beside).map(([name]) => name));
   const shown = path.map(([name, beside]) => ({ ...turns[name], beside, branches: turns[name].branches.map((each) => ({ ...each, here: on.has(each.turn) })) }));
   return { turns: shown, earlier: false, later: false };

@@ -112,12 +112,12 @@ function block(token, depth) {
   }
 }
 
-const MARKS = { strong: "strong", em: "em", del: "del" };
+const MARKS = { __proto__: null, strong: "strong", em: "em", del: "del" };
 
 function inline(tokens, depth) {
   if (!tokens || depth > DEEPEST) return (tokens || []).map((token) => token.raw);
   return tokens.map((token) => {
-    if (token.type in MARKS) return html`<${MARKS[token.type]}>${inline(token.tokens, depth + 1)}<//>`;
+    if (Object.hasOwn(MARKS, token.type)) return html`<${MARKS[token.type]}>${inline(token.tokens, depth + 1)}<//>`;
     switch (token.type) {
       case "text":
       case "escape":
@@ -140,7 +140,7 @@ function inline(tokens, depth) {
   });
 }
 
-const ENTITIES = { "&amp;": "&", "&lt;": "<", "&gt;": ">", "&quot;": '"', "&#39;": "'" };
+const ENTITIES = { __proto__: null, "&amp;": "&", "&lt;": "<", "&gt;": ">", "&quot;": '"', "&#39;": "'" };
 const plainText = (text) => text.replace(/&(?:amp|lt|gt|quot|#39);/g, (found) => ENTITIES[found]);
 
 function isWeb(link) {

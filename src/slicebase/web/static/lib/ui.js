@@ -70,11 +70,11 @@ export function Badge({ kind = "", title, children }) {
   return html`<span class=${`badge ${kind}`} title=${title}>${children}</span>`;
 }
 
-const FRESHNESS = { FRESH: "good", AGING: "", STALE: "warn", DECAYED: "bad" };
+const FRESHNESS = { __proto__: null, FRESH: "good", AGING: "", STALE: "warn", DECAYED: "bad" };
 /** How fresh a slice file is: FRESH, AGING, STALE or DECAYED. */
 export const Freshness = ({ label, title }) => html`<${Badge} kind=${FRESHNESS[label] || ""} title=${title}>${label.toLowerCase()}<//>`;
 
-const STATUS = { VERIFIED: "good", PASS: "good", BROKEN: "bad", FAIL: "bad", UNVERIFIABLE: "warn", PURGED: "", DRIFTED: "warn" };
+const STATUS = { __proto__: null, VERIFIED: "good", PASS: "good", BROKEN: "bad", FAIL: "bad", UNVERIFIABLE: "warn", PURGED: "", DRIFTED: "warn" };
 export const Status = ({ value }) => html`<${Badge} kind=${STATUS[value] || ""}>${value}<//>`;
 
 export function Copy({ text, label = "copy" }) {

@@ -5,8 +5,8 @@ import { choose, href, Link } from "slicebase/lib/router.js";
 import { Answered, Badge, Busy, Copy, count, Empty, Facts, Panel, Ref, When } from "slicebase/lib/ui.js";
 import { Budget, ContextText, LeftOut, Pieces, Versions } from "slicebase/views/context_parts.js";
 
-const REPLAYED = { IDENTICAL: ["good", "identical, byte for byte"], PURGED: ["", "purged: words of it were deleted"], BROKEN: ["bad", "broken: not the text that was recorded"], UNVERIFIABLE: ["warn", "unverifiable: another renderer made it"] };
-const CHANGE = { added: "good", removed: "bad", changed: "warn", same: "" };
+const REPLAYED = { __proto__: null, IDENTICAL: ["good", "identical, byte for byte"], PURGED: ["", "purged: words of it were deleted"], BROKEN: ["bad", "broken: not the text that was recorded"], UNVERIFIABLE: ["warn", "unverifiable: another renderer made it"] };
+const CHANGE = { __proto__: null, added: "good", removed: "bad", changed: "warn", same: "" };
 const score = (value) => (value / 1e6).toFixed(2);
 
 function Side({ side, name }) {

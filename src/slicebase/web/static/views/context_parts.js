@@ -55,7 +55,7 @@ export function Pieces({ pieces, chosen }) {
   </li>`)}</ol>`;
 }
 
-const REASONS = { tokens: "no room in the tokens", turns: "no room in the number of turns", score: "score too low", copy: "a copy of a piece that is there" };
+const REASONS = { __proto__: null, tokens: "no room in the tokens", turns: "no room in the number of turns", score: "score too low", copy: "a copy of a piece that is there" };
 
 /** What was left out, by reason, the best first. */
 export function LeftOut({ all, listed }) {

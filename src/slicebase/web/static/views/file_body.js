@@ -100,7 +100,7 @@ function TextOf({ file, text }) {
   return html`<${Plain} text=${text} limit=${20_000} />`;
 }
 
-const STATES = { drifted: "The text has changed since it was cited.", gone: "The section that was cited is not here any more." };
+const STATES = { __proto__: null, drifted: "The text has changed since it was cited.", gone: "The section that was cited is not here any more." };
 
 /** A window with the place that a reference names: the section as it is written, with the cited words marked. */
 function CitedPart({ file, shown }) {
@@ -114,8 +114,8 @@ function CitedPart({ file, shown }) {
 
 // Conversations
 
-const ROLE_NAMES = { tool_call: "tool call", tool_result: "tool result", compaction_note: "compaction" };
-const ROLE_COLOURS = { tool_call: "tool", tool_result: "tool", developer: "system" };
+const ROLE_NAMES = { __proto__: null, tool_call: "tool call", tool_result: "tool result", compaction_note: "compaction" };
+const ROLE_COLOURS = { __proto__: null, tool_call: "tool", tool_result: "tool", developer: "system" };
 
 function Talk({ file }) {
   const pages = usePages(`/files/${part(file.id)}/conversation`, { limit: 50 }, "entries");

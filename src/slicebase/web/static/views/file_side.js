@@ -14,8 +14,8 @@ function Pairs({ of }) {
   return html`<dl class="pairs">${shown.map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd dir="auto">${value}</dd></div>`)}</dl>`;
 }
 
-const WRITES = { append: "append: something is added at the end", supersede: "supersede: a row names the rows that it replaces", replace: "replace: the body, or a section of it", error: "error: nothing, it is read-only" };
-const OVERFLOWS = { split: "split: goes on in a part", archive: "archive: the oldest moves to a part", summarize: "summarize: waits for a summary", error: "error: a write is refused" };
+const WRITES = { __proto__: null, append: "append: something is added at the end", supersede: "supersede: a row names the rows that it replaces", replace: "replace: the body, or a section of it", error: "error: nothing, it is read-only" };
+const OVERFLOWS = { __proto__: null, split: "split: goes on in a part", archive: "archive: the oldest moves to a part", summarize: "summarize: waits for a summary", error: "error: a write is refused" };
 
 export function Contract({ file }) {
   const { purpose, exclude, format, write, overflow, cleanup } = file.contract;
@@ -75,7 +75,7 @@ function LinkList({ links, few, titles }) {
     ${!all && links.length > few && html`<button type="button" class="small" onClick=${() => setAll(true)}>all ${links.length}</button>`}`;
 }
 
-const Named = ({ id, titles }) => html`<${Link} to=${fileAt(id)}>${titles[id] || id}<//>`;
+const Named = ({ id, titles }) => html`<${Link} to=${fileAt(id)}>${(Object.hasOwn(titles, id) && titles[id]) || id}<//>`;
 
 function LinkEnd({ end }) {
   if (end.kind === "file") return html`<${Link} to=${fileAt(end.id)}><bdi>${end.title || end.id}</bdi><//>${end.archived && html` <${Badge}>archived<//>`}`;

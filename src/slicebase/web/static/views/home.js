@@ -52,6 +52,7 @@ function Fresh({ counts }) {
 }
 
 const REASONS = {
+  __proto__: null,
   age: "have not changed for long",
   "source-changed": "are derived from what has changed",
   "source-missing": "are derived from what is not here",

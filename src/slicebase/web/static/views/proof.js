@@ -57,7 +57,7 @@ function Doctor() {
   <//>`;
 }
 
-const SEVERITIES = { error: "bad", warning: "warn", hint: "" };
+const SEVERITIES = { __proto__: null, error: "bad", warning: "warn", hint: "" };
 
 function Format() {
   const asked = useAnswer("/validate");

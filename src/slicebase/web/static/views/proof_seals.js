@@ -8,6 +8,7 @@ import { Badge, Busy, count, Empty, More, Panel, ProblemBox, When } from "sliceb
 import { Findings } from "slicebase/views/proof_verify.js";
 
 const STATES = {
+  __proto__: null,
   holds: ["good", "holds", "what it sealed is still there"],
   drifted: ["warn", "holds, files changed", "the database has what it had; files of the library have changed since"],
   broken: ["bad", "broken", "something that it sealed was changed or cut off"],

@@ -62,6 +62,7 @@ export function Verify() {
 }
 
 const MEANING = {
+  __proto__: null,
   BROKEN: "what does not follow from the stored bytes",
   UNVERIFIABLE: "what cannot be read, so nothing can be said about it",
   DRIFTED: "what has changed since; that is no damage",

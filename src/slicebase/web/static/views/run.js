@@ -93,7 +93,7 @@ export function Run({ route }) {
   const tab = TABS.some(([name]) => name === route.query.tab) ? route.query.tab : "";
   const asked = useAnswer(`/runs/${part(run)}`);
   const [grown, setGrown] = useState(0);
-  useGrowth((more) => run in more.runs && setGrown(more.runs[run]));
+  useGrowth(({ runs }) => Object.hasOwn(runs, run) && setGrown(runs[run]));
   useEffect(() => {
     if (grown) asked.again();
   }, [grown]);

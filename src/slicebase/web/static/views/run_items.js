@@ -5,7 +5,7 @@ import { html } from "slicebase/lib/html.js";
 import { choose, href, Link } from "slicebase/lib/router.js";
 import { Answered, Badge, Empty, More, placeOf, Ref } from "slicebase/lib/ui.js";
 
-const STATUS = { verified: "good", candidate: "", retracted: "bad", open: "warn", resolved: "good", found: "good", changed: "warn", gone: "bad", purged: "" };
+const STATUS = { __proto__: null, verified: "good", candidate: "", retracted: "bad", open: "warn", resolved: "good", found: "good", changed: "warn", gone: "bad", purged: "" };
 
 /** The status of an item or of a quote. */
 export const ItemStatus = ({ value }) => (value ? html`<${Badge} kind=${STATUS[value] || ""}>${value}<//>` : null);

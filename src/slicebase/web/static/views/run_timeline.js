@@ -8,6 +8,7 @@ import { EventPanel } from "slicebase/views/run_event.js";
 
 const SHOWN = exported ? 500 : 120; // events of a part
 const NAMES = {
+  __proto__: null,
   plan: "plan", act: "act", observe: "observe", claim: "claim", conflict: "conflict", question: "question", failure: "failure",
   loop: "loop", context: "context, source", snapshot: "snapshot", term: "start, stop", other: "other",
 };
@@ -40,7 +41,7 @@ function Line({ line, chosen }) {
       <span class="seq num">${line.seq}</span>
       <span class=${`type family-${line.family}`}>${line.type.toLowerCase().replace(/_done$/, "").replaceAll("_", " ")}</span>
       <span class="words" dir="auto">${line.is_purged ? "(purged)" : line.text}</span>
-      ${line.status && html`<${Badge} kind=${{ PASS: "good", FAIL: "bad", verified: "good", retracted: "bad", open: "warn" }[line.status] || ""}>${line.status}<//>`}
+      ${line.status && html`<${Badge} kind=${{ __proto__: null, PASS: "good", FAIL: "bad", verified: "good", retracted: "bad", open: "warn" }[line.status] || ""}>${line.status}<//>`}
       ${line.time && html`<time class="faint" datetime=${line.time} title=${line.time}>${line.time.slice(11, 19)}</time>`}
     </button>
   </li>`;

@@ -4,7 +4,7 @@ import { html } from "slicebase/lib/html.js";
 import { Link } from "slicebase/lib/router.js";
 import { Badge, count, Empty, More, Panel, Ref, When } from "slicebase/lib/ui.js";
 
-const STATE = { OBJECTIVE_ACHIEVED: "good", BUDGET_EXCEEDED: "warn", NO_EVIDENCE: "warn", HUMAN_REQUESTED: "", SYSTEM_ERROR: "bad" };
+const STATE = { __proto__: null, OBJECTIVE_ACHIEVED: "good", BUDGET_EXCEEDED: "warn", NO_EVIDENCE: "warn", HUMAN_REQUESTED: "", SYSTEM_ERROR: "bad" };
 
 /** Whether a run goes on, or why it has stopped. */
 export const RunState = ({ stopped }) => html`<${Badge} kind=${stopped ? STATE[stopped] || "" : "live"}>${stopped ? stopped.toLowerCase().replaceAll("_", " ") : "running"}<//>`;

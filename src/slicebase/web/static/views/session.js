@@ -72,7 +72,7 @@ function Whole({ view, query, again }) {
   const number = current ? current.number : null;
   const jump = useMemo(() => (number === null ? null : { number }), [number]);
   useGrowth(({ sessions }) => {
-    if (!(session in sessions)) return;
+    if (!Object.hasOwn(sessions, session)) return;
     rows.refresh(sessions[session]);
     reading.again();
     setGrown(sessions[session]);

@@ -7,6 +7,7 @@ const LANE = 11; // pixels between two lanes, where there are few
 const LANES = 132; // pixels of all lanes
 const SPARE = 12; // rows above and below those in sight
 const REASONS = {
+  __proto__: null,
   budget: "on the frontier when max_nodes was reached",
   radius: "beyond max_radius",
   "sibling limit": "a sibling beyond max_siblings_per_node",

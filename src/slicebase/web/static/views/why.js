@@ -68,7 +68,7 @@ function Tree({ found, forward }) {
     <details class="outline"><summary>as a list</summary><${List} nodes=${found.nodes} of=${-1} /></details>`;
 }
 
-const KINDS = { claim: "planning", evidence: "consolidation", chunk: "exploration", file: "synthesis", context: "debugging", snapshot: "debugging", run: "planning", conflict: "bad" };
+const KINDS = { __proto__: null, claim: "planning", evidence: "consolidation", chunk: "exploration", file: "synthesis", context: "debugging", snapshot: "debugging", run: "planning", conflict: "bad" };
 
 /** The address of what a node names; that of evidence, and of the chunk that it quotes, is the quote in its place. */
 function where(node, nodes) {
