@@ -2,6 +2,7 @@
 
 import ast
 import re
+import subprocess
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from functools import cache
@@ -300,3 +301,12 @@ def test_paths_are_resolved_in_one_place(path: Path) -> None:
         method = isinstance(call.func, ast.Attribute)
         assert not (method and called(call) == "resolve" and not call.args), ast.unparse(call)
         assert called(call) != "realpath" or name_of(path) in RESOLVING, ast.unparse(call)
+
+
+@pytest.mark.skipif(not (PROJECT / ".git").exists(), reason="an archive of the source has no repository")
+def test_nothing_that_git_ignores_is_in_the_repository() -> None:
+    """An environment that is committed by mistake has thousands of files of other packages."""
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--ignored", "--exclude-standard"], cwd=PROJECT, capture_output=True, check=True
+    )
+    assert not listed.stdout
