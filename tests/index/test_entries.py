@@ -4,7 +4,16 @@ from functools import partial
 
 import pytest
 
-from slicebase.index.entries import EVERY_FILE, FileEntry, FileOrder, FilePlace, Filters, page_of_files
+from slicebase.index.entries import (
+    EVERY_FILE,
+    FileEntry,
+    FileOrder,
+    FilePlace,
+    Filters,
+    get_file,
+    get_files,
+    page_of_files,
+)
 from slicebase.library.finder import Finder
 from slicebase.workspace.workspace import Workspace
 from tests.library.samples import put
@@ -51,3 +60,21 @@ def test_a_list_can_be_in_other_orders(finder: Finder) -> None:
 
 def test_a_page_passes_the_filters(finder: Finder) -> None:
     assert [each.id for each in pages(finder, "changed", 2, Filters(type="text"))] == ["f0", "f2", "f4"]
+
+
+def test_files_that_are_read_together_are_those_that_are_read_one_by_one(workspace: Workspace, finder: Finder) -> None:
+    put(workspace, "f0", name="another", title="a file with the same id")
+    put(workspace, "x y", name="x1", title="first")
+    put(workspace, "x y", name="x2", title="second")
+    (workspace.library / "broken.slice").write_text("---\n")
+    wanted = ["f0", "f1", "x y", "gone", "broken", "nothing", "", 'a "b" \\']
+    one_by_one = {
+        name: entry
+        for name in wanted
+        if (entry := finder.index.ask(lambda connection, name=name: get_file(connection, name)))
+    }
+    assert finder.index.ask(lambda connection: get_files(connection, wanted)) == one_by_one
+    assert finder.index.ask(lambda connection: get_files(connection, ())) == {}
+    assert [entry.name for entry in one_by_one.values()] == [
+        f"{name}.slice" for name in ("f0", "f1", "x1", "gone", "broken")
+    ]

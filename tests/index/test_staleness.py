@@ -1,8 +1,10 @@
 """Staleness: by age and by hash, why and since when (§ Staleness)."""
 
+import apsw
+
 from slicebase.core.times import to_text
 from slicebase.index.entries import Filters
-from slicebase.index.staleness import freshness_counts
+from slicebase.index.staleness import freshness_counts, stale_files
 from slicebase.library.finder import Finder
 from slicebase.workspace.surroundings import Surroundings
 from slicebase.workspace.workspace import Workspace
@@ -104,3 +106,23 @@ def test_files_are_counted_by_the_labels_that_their_ages_give_them(workspace: Wo
     assert counts == {"FRESH": 2, "AGING": 2, "STALE": 2, "DECAYED": 2}
     labels = [entry.as_json(NOW, 90)["freshness"]["label"] for entry in finder.list_files()]
     assert counts == {label: labels.count(label) for label in counts}
+
+
+def test_stale_files_take_a_number_of_queries_that_does_not_grow_with_them(workspace: Workspace) -> None:
+    counts = []
+
+    def count(connection: apsw.Connection) -> None:
+        seen = list[str]()
+        connection.exec_trace = lambda cursor, sql, values: seen.append(sql) is None
+        found = stale_files(connection, Filters(), NOW, 90)
+        connection.exec_trace = None
+        counts.append((len(found), len(seen)))
+
+    put(workspace, "source", "one", updated_at=changed(1))
+    for number in range(40):
+        put(workspace, f"old{number}", updated_at=changed(400))
+        put(workspace, f"derived{number}", derived_from={"id": "source", "hash": "sha256:0"}, updated_at=changed(1))
+        put(workspace, f"lost{number}", derived_from={"id": "none", "hash": "sha256:0"}, updated_at=changed(1))
+        if number in (0, 39):
+            at_now(workspace).index.ask(count)
+    assert counts == [(3, counts[0][1]), (120, counts[0][1])]

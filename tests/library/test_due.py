@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from slicebase.core.times import to_text
+from slicebase.files import due
 from slicebase.library.due import commands, due_prompt
 from slicebase.library.library import Library
 from slicebase.truth.truth import Truth
@@ -42,6 +43,28 @@ def test_nothing_is_due_where_no_contract_asks_for_anything(workspace: Workspace
     put(workspace, "b", "cleanup: monthly", contract={"purpose": "Due dates."}, updated_at=ago(1))
     assert kinds(workspace) == {}
     assert due_prompt(at(workspace).due()) == "Nothing is due in this memory.\n"
+
+
+@pytest.mark.parametrize(
+    ("contract", "reads"),
+    [
+        ({"purpose": "Due dates."}, 0),
+        ({"overflow": "split"}, 0),
+        ({"cleanup": "Summarize when over 90 KB."}, 0),
+        ({"cleanup": "Review it monthly."}, 0),
+        ({"cleanup": "Summarize when over 2 entries."}, 1),
+        ({"cleanup": "Archive entries older than 30 days. Summarize when over 2 entries."}, 1),
+    ],
+)
+def test_the_rows_of_a_log_are_read_only_for_rules_about_rows(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, contract: dict[str, str], reads: int
+) -> None:
+    read = list[str]()
+    plain = due.own_rows
+    monkeypatch.setattr(due, "own_rows", lambda file: read.append(file.id or "") or plain(file))
+    put(workspace, "a", log(3, 2, 1), type="jsonl", contract=contract, updated_at=ago(1))
+    at(workspace).due()
+    assert len(read) == reads
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ later, and a count or a size when something is added later: what was there was s
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Final, Literal, NamedTuple
 
 from slicebase.core.times import EARLIEST, LATEST, to_text
@@ -31,22 +32,33 @@ class DueReason(NamedTuple):
     rule: str | None = None
 
 
-class _State(NamedTuple):
-    """What the rules of a file are compared with."""
+class _State:
+    """What the rules of a file are compared with. Its entries are read when a rule asks for them."""
 
-    file: SliceFile
-    now: int
-    changed: int  # the last change of the file
-    done: int | None
-    size: int
-    holding: Sequence[int | None]  # times of the entries that hold; None where an entry has none
-    former: Sequence[int | None]  # since when the others no longer hold
+    def __init__(self, log: Sequence[SliceFile], now: int, changed: int) -> None:
+        self.log = log
+        self.file = log[0]
+        self.now = now
+        self.changed = changed  # the last change of the file
+        self.done = read_time(self.file.done.at) if self.file.done else None
+        self.size = max(map(own_size, log))
+
+    @cached_property
+    def entries(self) -> "_Entries":
+        find = _FINDERS.get(self.file.body_type or "")
+        return find(self.log) if find else _Entries(())
 
     @property
     def grew(self) -> bool:
         """Whether something was written since the work was done."""
-        times = [time for time in self.holding if time is not None]
-        return self.done is None or max([self.changed, *times]) > self.done
+        if self.done is None or self.changed > self.done:
+            return True
+        return any(time is not None and time > self.done for time in self.entries.holding)
+
+
+def asks_for_work(file: SliceFile) -> bool:
+    """Returns whether something can be due for a file: of another one, `due_reasons` has nothing to say."""
+    return bool(file.due or file.contract.cleanup or file.contract.overflow)
 
 
 def due_reasons(
@@ -57,10 +69,8 @@ def due_reasons(
     `changed` is its last change and `limit` the size above which overflow acts. With `everything`, also a cleanup text
     that no rule can be read from.
     """
-    file = log[0]
-    size = max(map(own_size, log))
-    done = read_time(file.done.at) if file.done else None
-    state = _State(file, now, changed, done, size, *_entries(log))
+    state = _State(log, now, changed)
+    file, size = state.file, state.size
     if file.due:
         asked = "summarized: it is larger than its contract allows" if file.due == SUMMARIZE else f"done: {file.due}"
         yield DueReason("summarize", f"the file is to be {asked}")
@@ -81,7 +91,7 @@ def due_reasons(
 
 def _age(state: _State, rule: CleanupRule) -> str | None:
     """An entry counts when it passes the age after the work was done last. A body without times is one entry."""
-    stated = state.former if rule.about_former else state.holding
+    stated = state.entries.former if rule.about_former else state.entries.holding
     times = [time for time in stated if time is not None]
     if not times and not rule.about_former:
         times = [state.changed]
@@ -102,7 +112,7 @@ def _period(state: _State, rule: CleanupRule) -> str | None:
 
 
 def _more_entries(state: _State, rule: CleanupRule) -> str | None:
-    count = len(state.former if rule.about_former else state.holding)
+    count = len(state.entries.former if rule.about_former else state.entries.holding)
     return f"it has {_count(count, 'entry', 'entries')}" if count > rule.amount and state.grew else None
 
 
@@ -130,13 +140,8 @@ def _day(milliseconds: int) -> str:
 
 
 class _Entries(NamedTuple):
-    holding: Sequence[int | None]
-    former: Sequence[int | None] = ()
-
-
-def _entries(log: Sequence[SliceFile]) -> _Entries:
-    find = _FINDERS.get(log[0].body_type or "")
-    return find(log) if find else _Entries(())
+    holding: Sequence[int | None]  # times of the entries that hold; None where an entry has none
+    former: Sequence[int | None] = ()  # since when the others no longer hold
 
 
 def _rows(log: Sequence[SliceFile]) -> _Entries:

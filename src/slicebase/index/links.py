@@ -8,7 +8,7 @@ import apsw
 
 from slicebase.files.explore import Direction, Inference, LinkEdge, LinkSource, Stated, Walk, explore
 from slicebase.files.links import target_kind
-from slicebase.index.entries import FileEntry, find_file, get_file
+from slicebase.index.entries import FileEntry, find_file, get_files
 
 PlaceKind = Literal["file", "missing", "path", "reference", "uri"]
 
@@ -73,7 +73,9 @@ def explore_files(
         Inference(each.edge for each in _stated(connection, _OF_FILES)) if infer else None,
     )
     walk = explore(start, links, direction=direction, rel=rel, depth=depth)
-    return Exploration(walk, {place: _place(connection, root, place) for place in walk.places()})
+    places = walk.places()
+    entries = get_files(connection, places)
+    return Exploration(walk, {place: _place(entries.get(place), root, place) for place in places})
 
 
 def links_out_of(connection: apsw.Connection, place: str) -> list[Stated]:
@@ -104,7 +106,8 @@ def overflow_parts(connection: apsw.Connection) -> set[str]:
     """Returns the ids of files that overflow created as parts of others (ruling 32)."""
     query = """
     SELECT files.id FROM links JOIN files ON files.number = links.file
-    WHERE links.rel = 'part_of' AND links.label IN ('overflow', 'archive') AND links.row = ''
+    WHERE links.rel = 'part_of' AND links.rel IN ('part_of', 'has_part') -- as the index `overflow_links` has it
+    AND links.label IN ('overflow', 'archive') AND links.row = ''
     """
     return {file_id for (file_id,) in connection.execute(query) if file_id}
 
@@ -114,8 +117,7 @@ def _stated(connection: apsw.Connection, query: str, *values: Any) -> list[State
     return [Stated(LinkEdge(source, rel, target), label, row) for source, rel, target, label, row in rows]
 
 
-def _place(connection: apsw.Connection, root: Path, name: str) -> LinkTarget:
-    entry = get_file(connection, name)
+def _place(entry: FileEntry | None, root: Path, name: str) -> LinkTarget:
     if entry:
         return LinkTarget("file", entry)
     kind = target_kind(name)

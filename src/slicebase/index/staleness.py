@@ -1,6 +1,6 @@
 """Stale slice files: which ones, why, and since when (§ Staleness, ruling 26)."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple
 
 import apsw
@@ -8,7 +8,7 @@ import apsw
 from slicebase.core.times import to_text
 from slicebase.files.freshness import Label, oldest, staleness
 from slicebase.files.links import target_kind
-from slicebase.index.entries import FileEntry, Filters, get_file, list_files
+from slicebase.index.entries import FileEntry, Filters, get_files, list_files
 from slicebase.index.links import overflow_parts
 from slicebase.workspace.note_files import MISSING
 
@@ -58,13 +58,48 @@ def stale_files(
 ) -> list[StaleFile]:
     """Returns the files that should be checked again, the stalest first."""
     found = []
-    parts = overflow_parts(connection)
-    for entry in list_files(connection, filters):
-        age = () if entry.id in parts else _age_reasons(connection, entry, now, half_life)  # its file has its age
-        reasons = (*_narrative_reasons(entry, later_snapshot), *_reasons(connection, entry), *age)
+    parts, entries = overflow_parts(connection), list_files(connection, filters)
+    beside = _read_beside(connection, entries)
+    for entry in entries:
+        stale = staleness((now - entry.changed) / _DAY, half_life)
+        # A part of a file has the age of its file.
+        age = () if stale < _STALE or entry.id in parts else _age_reasons(beside, entry, now, half_life)
+        reasons = (*_narrative_reasons(entry, later_snapshot), *_reasons(beside, entry), *age)
         if reasons:
-            found.append(StaleFile(entry, staleness((now - entry.changed) / _DAY, half_life), reasons))
+            found.append(StaleFile(entry, stale, reasons))
     return sorted(found, key=lambda each: (-round(each.staleness, 6), each.entry.id, each.entry.name))
+
+
+class _Beside(NamedTuple):
+    """What the index knows besides the files themselves, read for all of them at once."""
+
+    sources: Mapping[str, FileEntry]
+    parts: Mapping[int, int]  # the last change of a part that continues a file, by the number of the file
+    problems: Mapping[int, str | None]  # why a note has no text, by the number of its pointer
+
+    def last_change(self, entry: FileEntry) -> int:
+        """Returns the last change of a file or of a part that continues it."""
+        return max(entry.changed, self.parts.get(entry.number, entry.changed))
+
+
+_PARTS: Final = """
+SELECT links.file, max(coalesce(part.changed, part.disk_time)) AS newest
+FROM json_each(?) AS wanted JOIN links ON links.file = wanted.value JOIN files AS part ON part.id = links.node
+WHERE links.rel = 'has_part' AND links.label = 'overflow' AND NOT part.archived
+GROUP BY links.file HAVING newest IS NOT NULL
+"""
+_PROBLEMS: Final = "SELECT file, problem FROM json_each(?) JOIN notes ON file = value"
+
+
+def _read_beside(connection: apsw.Connection, entries: Sequence[FileEntry]) -> _Beside:
+    sources = get_files(connection, {entry.source for entry in entries if entry.source})
+    numbers = {entry.number for entry in (*entries, *sources.values())}
+    notes = [entry.number for entry in entries if entry.note_state in ("changed", "missing")]
+    return _Beside(
+        sources,
+        dict(connection.execute(_PARTS, (str(sorted(numbers)),))),
+        dict(connection.execute(_PROBLEMS, (str(notes),))),
+    )
 
 
 def _narrative_reasons(entry: FileEntry, later_snapshot: Callable[[str], str | None]) -> Iterator[StaleReason]:
@@ -73,17 +108,17 @@ def _narrative_reasons(entry: FileEntry, later_snapshot: Callable[[str], str | N
         yield StaleReason("source-changed", None, f"its run has a later snapshot, {later}")
 
 
-def _reasons(connection: apsw.Connection, entry: FileEntry) -> Iterator[StaleReason]:
+def _reasons(beside: _Beside, entry: FileEntry) -> Iterator[StaleReason]:
     # Narratives of snapshots are compared with their run instead.
     if entry.source and target_kind(entry.source) != "reference":
-        source = get_file(connection, entry.source)
+        source = beside.sources.get(entry.source)
         if source is None:
             yield StaleReason("source-missing", None, f"its source {entry.source} is not here")
         elif entry.derivation == "stale":
-            changed = _last_change(connection, source)
+            changed = beside.last_change(source)
             yield StaleReason("source-changed", changed, f"its source {source.id} ({source.title}) has changed")
     if entry.note_state in ("changed", "missing"):
-        yield _note_reason(connection.execute("SELECT problem FROM notes WHERE file = ?", (entry.number,)).get)
+        yield _note_reason(beside.problems.get(entry.number))
     if entry.due:
         yield StaleReason("due", None, f"it is due to be {_DUE.get(entry.due, entry.due)}")
 
@@ -97,26 +132,12 @@ def _note_reason(problem: str | None) -> StaleReason:
     return StaleReason("note-missing", None, f"the note cannot be read: {problem}")
 
 
-def _age_reasons(connection: apsw.Connection, entry: FileEntry, now: int, half_life: float) -> Iterator[StaleReason]:
-    """Yields a reason for a file that has not changed for long, and neither have the parts that continue it."""
-    if staleness((now - entry.changed) / _DAY, half_life) < _STALE:
-        return
-    changed = _last_change(connection, entry)
+def _age_reasons(beside: _Beside, entry: FileEntry, now: int, half_life: float) -> Iterator[StaleReason]:
+    """Yields a reason for an old file, unless a part that continues it has changed since."""
+    changed = beside.last_change(entry)
     if staleness((now - changed) / _DAY, half_life) >= _STALE:
         days = (now - changed) // _DAY
         yield StaleReason("age", changed, f"nothing has changed for {days} days")
-
-
-def _last_change(connection: apsw.Connection, entry: FileEntry) -> int:
-    """Returns the last change of a file or of a part that continues it."""
-    newest = connection.execute(_PARTS, (entry.number,)).get
-    return entry.changed if newest is None else max(entry.changed, newest)
-
-
-_PARTS: Final = """
-SELECT max(coalesce(part.changed, part.disk_time)) FROM links JOIN files AS part ON part.id = links.node
-WHERE links.file = ? AND links.rel = 'has_part' AND links.label = 'overflow' AND NOT part.archived
-"""
 
 
 def freshness_counts(connection: apsw.Connection, now: int, half_life: float) -> dict[str, int]:

@@ -12,7 +12,7 @@ from slicebase.context.render import fence_for, one_line, piece_block
 from slicebase.core.refs import as_words
 from slicebase.files.body.overflow import CONTINUED, parts_of, whole_of
 from slicebase.files.body.write import refuse_closed
-from slicebase.files.due import DueReason, due_reasons
+from slicebase.files.due import DueReason, asks_for_work, due_reasons
 from slicebase.files.model import Mark
 from slicebase.files.slice_file import SliceFile
 from slicebase.files.yaml.edit import delete_key, set_key
@@ -72,7 +72,7 @@ def due_files(
     found: dict[str, DueFile] = {}
     for file in folder.mentioning(*_KEYS):
         entry = entries.get(file.id or "")
-        if entry is None or file.archived or file.purged or whole_of(file):
+        if entry is None or not asks_for_work(file) or file.archived or file.purged or whole_of(file):
             continue  # a part belongs to its whole, and an archive has been dealt with
         reasons = tuple(due_reasons(_open_files(folder, file), now, entry.changed, limit, everything=everything))
         if reasons:

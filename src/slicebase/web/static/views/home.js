@@ -1,6 +1,6 @@
 // Home: what is here, what is fresh, what needs a look, the newest sessions and runs, health.
 import { useRef, useState } from "preact/hooks";
-import { useAnswer, useGrowth } from "slicebase/lib/api.js";
+import { part, useAnswer, useGrowth } from "slicebase/lib/api.js";
 import { FileLine, fileAt, FreshnessBar } from "slicebase/lib/files.js";
 import { html } from "slicebase/lib/html.js";
 import { Link } from "slicebase/lib/router.js";
@@ -80,8 +80,9 @@ function Doctor({ files }) {
 
 function Attention({ found }) {
   const stale = useAnswer("/stale", { limit: 1 });
-  const due = useAnswer("/due", { limit: 3 });
   const runs = useAnswer("/runs", { limit: FEW });
+  const isFirst = found && (stale.answer || stale.problem); // what is due is read from the files themselves, after the rest
+  const due = useAnswer(isFirst ? "/due" : null, { limit: 3 });
   const files = found ? Object.values(found.files).reduce((sum, each) => sum + each, 0) : 0;
   const broken = found ? found.broken : [];
   const running = runs.answer ? runs.answer.runs.filter((each) => !each.stopped && !each.problem) : [];
@@ -103,12 +104,12 @@ function Attention({ found }) {
 
 /** What is open in a run that is not finished: conflicts, questions, failures. */
 function OpenItems({ run }) {
-  const status = useAnswer(`/runs/${encodeURIComponent(run)}/status`);
-  if (!status.answer) return null;
-  const { open_conflicts: conflicts, open_questions: questions, open_failures: failures } = status.answer;
-  const open = [["conflict", conflicts], ["question", questions], ["failure", failures]].filter(([, items]) => items.length);
+  const summary = useAnswer(`/runs/${part(run)}`);
+  if (!summary.answer) return null;
+  const { conflicts, questions, failures } = summary.answer;
+  const open = [["conflict", conflicts.open || 0], ["question", questions], ["failure", failures.open || 0]].filter(([, number]) => number);
   if (!open.length) return null;
-  return html`<li><${Badge} kind="warn">open<//> ${open.map(([word, items]) => count(items.length, word)).join(", ")} in <${Ref} to=${`run:${run}`} long /></li>`;
+  return html`<li><${Badge} kind="warn">open<//> ${open.map(([word, number]) => count(number, word)).join(", ")} in <${Ref} to=${`run:${run}`} long /></li>`;
 }
 
 function Sessions() {
