@@ -68,11 +68,8 @@ def test_files_that_are_read_together_are_those_that_are_read_one_by_one(workspa
     put(workspace, "x y", name="x2", title="second")
     (workspace.library / "broken.slice").write_text("---\n")
     wanted = ["f0", "f1", "x y", "gone", "broken", "nothing", "", 'a "b" \\']
-    one_by_one = {
-        name: entry
-        for name in wanted
-        if (entry := finder.index.ask(lambda connection, name=name: get_file(connection, name)))
-    }
+    asked = {name: finder.index.ask(partial(get_file, file_id=name)) for name in wanted}
+    one_by_one = {name: entry for name, entry in asked.items() if entry}
     assert finder.index.ask(lambda connection: get_files(connection, wanted)) == one_by_one
     assert finder.index.ask(lambda connection: get_files(connection, ())) == {}
     assert [entry.name for entry in one_by_one.values()] == [

@@ -8,7 +8,7 @@ from slicebase.index.links import explore_files
 from slicebase.library.finder import Finder
 from slicebase.workspace.workspace import Workspace
 from tests.codes import code_of
-from tests.library.samples import put, rows
+from tests.library.samples import put, queries, rows
 
 
 def edges(finder: Finder, start: str, **options: Any) -> list[str]:
@@ -95,29 +95,18 @@ def test_info_shows_links_in_both_directions_and_findings(workspace: Workspace) 
     assert "kind" in {finding.rule for finding in found.findings}
 
 
-def queries_of(finder: Finder, start: str, **options: Any) -> int:
-    """Returns how many queries a walk sends to the index."""
-    counts = []
-
-    def count(connection: apsw.Connection) -> None:
-        seen = list[str]()
-        connection.exec_trace = lambda cursor, sql, values: seen.append(sql) is None
-        explore_files(connection, finder.workspace.root, start, **options)
-        connection.exec_trace = None
-        counts.append(len(seen))
-
-    finder.index.ask(count)
-    return counts[-1]
-
-
 def test_the_neighbours_of_a_file_are_read_at_once_however_many_there_are(workspace: Workspace) -> None:
     put(workspace, "hub")
     put(workspace, "f0", links=[{"rel": "part_of", "to": "hub"}])
     options: Any = {"direction": "both", "infer": True}
-    few = queries_of(Finder(workspace), "hub", **options)
+
+    def explored(connection: apsw.Connection) -> object:
+        return explore_files(connection, workspace.root, "hub", **options)
+
+    few = queries(Finder(workspace), explored)
     for number in range(1, 60):
         put(
             workspace, f"f{number}", links=[{"rel": "part_of", "to": "hub"}, {"rel": "see_also", "to": f"gone{number}"}]
         )
-    assert queries_of(Finder(workspace), "hub", **options) == few
+    assert queries(Finder(workspace), explored) == few
     assert len(Finder(workspace).explore("hub", **options).places) == 61

@@ -1,9 +1,11 @@
 """Libraries for tests: real folders with slice files as people and programs leave them."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+import apsw
 
 from slicebase.library.finder import Finder
 from slicebase.workspace.workspace import Workspace, create_workspace
@@ -56,3 +58,23 @@ def everything(finder: Finder, queries: Sequence[str]) -> Any:
     walks = [finder.explore(entry.id, direction="both", depth=3, infer=True).walk for entry in listed]
     stale = [(each.entry.id, each.reasons) for each in finder.stale(90)]
     return listed, found, walks, stale, [error.as_json() for error in finder.broken()]
+
+
+def queries(finder: Finder, ask: Callable[[apsw.Connection], object]) -> int:
+    """Returns how many queries somebody sends to the index."""
+
+    def traced(connection: apsw.Connection) -> int:
+        seen = list[str]()
+
+        def keep(_: apsw.Cursor, sql: str, values: object) -> bool:
+            seen.append(sql)
+            return True
+
+        connection.exec_trace = keep
+        try:
+            ask(connection)
+        finally:
+            connection.exec_trace = None
+        return len(seen)
+
+    return finder.index.ask(traced)

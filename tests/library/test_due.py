@@ -6,6 +6,9 @@ import pytest
 
 from slicebase.core.times import to_text
 from slicebase.files import due
+from slicebase.files.body.rows import Row
+from slicebase.files.facts import own_rows
+from slicebase.files.slice_file import SliceFile
 from slicebase.library.due import commands, due_prompt
 from slicebase.library.library import Library
 from slicebase.truth.truth import Truth
@@ -60,8 +63,12 @@ def test_the_rows_of_a_log_are_read_only_for_rules_about_rows(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch, contract: dict[str, str], reads: int
 ) -> None:
     read = list[str]()
-    plain = due.own_rows
-    monkeypatch.setattr(due, "own_rows", lambda file: read.append(file.id or "") or plain(file))
+
+    def counted(file: SliceFile) -> tuple[Row, ...]:
+        read.append(file.id or "")
+        return own_rows(file)
+
+    monkeypatch.setattr(due, "own_rows", counted)
     put(workspace, "a", log(3, 2, 1), type="jsonl", contract=contract, updated_at=ago(1))
     at(workspace).due()
     assert len(read) == reads

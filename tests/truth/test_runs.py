@@ -8,6 +8,7 @@ from pathlib import Path
 
 import apsw
 import pytest
+from msgspec import to_builtins
 
 from slicebase.core.hashing import digest
 from slicebase.core.times import from_text
@@ -18,6 +19,7 @@ from slicebase.runs.records import RunStarted
 from slicebase.runs.snapshot import snapshot_id
 from slicebase.runs.state import RunState, fold
 from slicebase.runs.status import tally_of
+from slicebase.truth.run_log import StoredEvent
 from slicebase.truth.truth import Truth
 from tests.conversations import purge_text
 from tests.runs.made import (
@@ -352,6 +354,7 @@ WRITER = """
 import sys
 from pathlib import Path
 from slicebase.runs.event import EventDraft
+from slicebase.truth.run_log import StoredEvent
 from slicebase.truth.truth import Truth
 
 truth = Truth(Path(sys.argv[1]))
@@ -393,3 +396,58 @@ def test_a_writer_killed_at_any_moment_loses_no_acknowledged_event(truth: Truth,
     assert list(check_chain(LogHead(RUN), [event.link for event in events])) == []
     truth.runs.append(RUN, cycle(1), NOW)
     truth.runs.compact(RUN, NOW)
+
+
+def test_a_state_that_is_read_again_reads_only_the_events_since(
+    truth: Truth, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = list[int]()
+    plain = truth.runs.log.events
+
+    def counted(run_id: str, after: int = 0) -> Iterator[StoredEvent]:
+        for stored in plain(run_id, after):
+            read.append(stored.link.seq)
+            yield stored
+
+    monkeypatch.setattr(truth.runs.log, "events", counted)
+    truth.runs.append(RUN, [*cycle(1), claim(), question("why?")], NOW)
+    end = truth.runs.log.tally(RUN).seq
+    read.clear()
+    before = truth.runs.state(RUN)
+    kept = to_builtins(before, builtin_types=(bytes,), str_keys=True)
+    assert max(read) == len(set(read)) == end > 5
+    read.clear()
+    assert truth.runs.state(RUN) == before
+    assert read == []
+    other = Truth(tmp_path / "slicebase.db")  # another process adds to the run
+    other.runs.append(RUN, [*cycle(2), failure(), claim(status="retracted")], NOW)
+    assert truth.runs.state(RUN) == other.runs.state(RUN) != before
+    assert read == list(range(end + 1, other.runs.log.tally(RUN).seq + 1))
+    assert to_builtins(before, builtin_types=(bytes,), str_keys=True) == kept
+    other.close()
+
+
+def test_a_known_state_follows_snapshots_rollbacks_and_purges(truth: Truth, tmp_path: Path) -> None:
+    def fresh() -> RunState:
+        with contextlib.closing(Truth(tmp_path / "slicebase.db")) as other:
+            return other.runs.state(RUN)
+
+    for step in range(1, 8):
+        truth.runs.append(RUN, [*cycle(step), claim(), question(f"why {step}?")], NOW)
+        assert truth.runs.state(RUN) == fresh()
+        if step % 3 == 0:
+            truth.runs.compact(RUN, NOW)
+            assert truth.runs.state(RUN) == fresh()
+    with contextlib.suppress(KeyError), truth.runs.log.appending(RUN) as appender:
+        appender.append(question("never stored"), "2026-01-01T00:00:00.000Z")
+        raise KeyError
+    assert truth.runs.state(RUN) == fresh()
+    truth.runs.append(RUN, [question("in its place")], NOW)
+    assert truth.runs.state(RUN) == fresh()
+
+
+def test_the_states_of_a_few_runs_are_kept(truth: Truth) -> None:
+    for number in range(9):
+        truth.runs.start(f"run-of-many-{number}", STARTED, NOW)
+        assert truth.runs.state(f"run-of-many-{number}").run_id == f"run-of-many-{number}"
+    assert len(truth.runs._states) < 9

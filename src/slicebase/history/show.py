@@ -4,6 +4,7 @@ A session can also be exported as a conversation slice file that imports to the 
 """
 
 from collections.abc import Callable, Mapping
+from copy import deepcopy
 from typing import Any
 
 import msgspec
@@ -85,7 +86,7 @@ def _claim(truth: Truth, name: str) -> dict[str, Any]:
     claim = truth.runs.state(run_id).claims.get(claim_id)
     if claim is None:
         raise SlicebaseError("no-item", f"run:{run_id} has no claim {claim_id}", hint="`tt run status` lists them")
-    return {**claim, "text": claim.get("statement")}
+    return {**deepcopy(claim), "text": claim.get("statement")}  # the state keeps its own
 
 
 def _snapshot(truth: Truth, name: str) -> dict[str, Any]:

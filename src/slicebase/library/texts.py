@@ -4,7 +4,8 @@ The text of a note is read from the note when it is needed, and has no secrets. 
 version of the note's bytes.
 """
 
-from typing import NamedTuple
+from functools import lru_cache
+from typing import Final, NamedTuple
 
 from slicebase.core.hashing import digest
 from slicebase.errors import SlicebaseError
@@ -64,9 +65,14 @@ def sectioned(file: SliceFile, note: FoundNote | None) -> SectionedText:
     """Returns the text of a file with its sections. Raises an error for a note that cannot be read."""
     if note is None:
         text = file.text_for_model()
-        return SectionedText(text, digest(file.body), sections(text))
+        return SectionedText(text, digest(file.body), kept_sections(text))
     if note.problem or note.digest is None:
         raise SlicebaseError(
             "no-input", f"the note {note.path} cannot be read: {note.problem}", hint="`tt refresh --all` follows notes"
         )
-    return SectionedText(note.text, note.digest, note_sections(note.text))
+    return SectionedText(note.text, note.digest, kept_note_sections(note.text))
+
+
+_KEPT: Final = 4  # texts: a reader pages through one of them, and a page of it should not parse all of it again
+kept_sections: Final = lru_cache(_KEPT)(sections)
+kept_note_sections: Final = lru_cache(_KEPT)(note_sections)

@@ -172,6 +172,10 @@ class RunLog:
         row = self._database.connection.execute(query, (run_id, seq)).fetchone()
         return LogHead(run_id, seq, f"sha256:{row[0].hex()}") if row else LogHead(run_id)
 
+    def reading(self) -> AbstractContextManager[None]:
+        """Keeps one view of the database inside the block, even if another process writes meanwhile."""
+        return self._database.reading()
+
     def acts(self) -> int:
         """Returns how many acts the database has: every purge is one."""
         return head_of(self._database.connection, Chain("acts")).length

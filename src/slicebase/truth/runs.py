@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from functools import lru_cache, partial
 from itertools import takewhile
 from types import MappingProxyType
+from typing import NamedTuple
 
 from slicebase.core.hashing import digest
 from slicebase.core.times import from_text, to_text
@@ -19,7 +20,7 @@ from slicebase.runs.loops import WINDOW, LoopGuard
 from slicebase.runs.manifests import ManifestsLogged
 from slicebase.runs.records import LoopAllowed, RunStarted, StopReason
 from slicebase.runs.snapshot import from_bytes, to_bytes
-from slicebase.runs.state import ITEMS, Json, RunState
+from slicebase.runs.state import ITEMS, Json, RunState, fold
 from slicebase.runs.status import RunEntry, RunTally
 from slicebase.truth.items import StoredItems
 from slicebase.truth.ledger import Ledger
@@ -30,6 +31,21 @@ from slicebase.truth.snapshots import Snapshots, StoredSnapshot
 NO_BLOBS: Mapping[str, bytes] = MappingProxyType({})
 _LONGEST_COMPARED = 256 * 1024  # bytes of an outcome outside its event in which times and the like are no difference
 _MOST_KEPT = 4096  # conditions of quotes during a compaction
+
+
+_MOST_STATES = 4
+
+
+class _KnownState(NamedTuple):
+    """The state of a run at a place in its log, when the database had so many acts."""
+
+    tally: RunTally
+    acts: int
+    state: RunState
+
+    def is_before(self, tally: RunTally, acts: int) -> bool:
+        """Returns whether events alone lead from here to a later tally: no snapshot that passed, and no purge."""
+        return self.acts == acts and self.tally.compacted == tally.compacted and self.tally.seq <= tally.seq
 
 
 class StoredRuns:
@@ -43,6 +59,7 @@ class StoredRuns:
         self.look_up: Callable[[Evidence], Lookup] | None = None  # finds the text that evidence cites, as it is now
         self._latest: StoredSnapshot | None = None  # the last snapshot that was read
         self._acts = 0  # how many acts the database had then: a purge, also by another process, may have changed it
+        self._states: dict[str, _KnownState] = {}  # of the last runs that were read: newer events are added to them
         # The guard of the last written run, the hash of its end, and how many acts the database had then
         self._loops: tuple[str | None, int, LoopGuard] | None = None
 
@@ -254,8 +271,17 @@ class StoredRuns:
 
     def state(self, run_id: str) -> RunState:
         """Returns the state of a run, including its newest events."""
-        tally = self.log.tally(run_id)
-        return state_of(self.inputs(tally, self._previous(tally)))
+        with self.log.reading():
+            tally, acts, known = self.log.tally(run_id), self.log.acts(), self._states.pop(run_id, None)
+            if known and known.is_before(tally, acts) and self.log.head_at(run_id, known.tally.seq) == known.tally.head:
+                later = (stored.event for stored in self.log.events(run_id, after=known.tally.seq))
+                state = fold(known.state, later) if known.tally.seq < tally.seq else known.state
+            else:
+                state = state_of(self.inputs(tally, self._previous(tally)))
+        self._states[run_id] = _KnownState(tally, acts, state)
+        if len(self._states) > _MOST_STATES:
+            del self._states[next(iter(self._states))]
+        return state
 
     def inputs(self, tally: RunTally, previous: StoredSnapshot | None) -> Inputs:
         """Returns the inputs of a compaction: the previous snapshot, and all events since."""

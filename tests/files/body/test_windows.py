@@ -1,5 +1,7 @@
 """Windows of long texts."""
 
+import re
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -32,6 +34,24 @@ def test_a_window_of_blocks_ends_with_a_paragraph_and_not_inside_a_fence() -> No
     assert text_window(text, 0, 14, blocks=True).text == "one\n\ntwo\n\n"
     fenced = "a paragraph\n\n```\ncode\n\nmore\n```\n\nend"
     assert text_window(fenced, 0, 23, blocks=True).text == "a paragraph\n\n"
+
+
+@given(
+    st.lists(st.sampled_from(["```", "~~~", "a", "", "", "  ```"]), max_size=40), st.integers(0, 9), st.integers(1, 60)
+)
+def test_a_window_of_blocks_has_pairs_of_fences_where_a_break_allows_it(
+    lines: list[str], start: int, size: int
+) -> None:
+    """The fences before each possible break, counted again for each of them."""
+    text = "\n".join(lines)
+    found = text_window(text, start, size, blocks=True)
+    end = min(found.start + size, len(text))
+    if end < len(text):
+        least = found.start + int((end - found.start) * 0.5)
+        breaks = [at for at in range(least, end - 1) if text.startswith("\n\n", at)]
+        fence = re.compile(r"^ {0,3}(?:```|~~~)", re.MULTILINE)
+        good = [at + 2 for at in breaks if len(fence.findall(text, found.start, at)) % 2 == 0]
+        assert not good or found.end == good[-1]
 
 
 def test_a_window_after_the_end_is_empty() -> None:

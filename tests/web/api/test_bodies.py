@@ -8,6 +8,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from slicebase import Slicebase
+from slicebase.library import texts
 from slicebase.workspace.workspace import Workspace, open_workspace
 from tests.library.samples import put, rows
 from tests.web.api.test_files import ok, refused
@@ -42,6 +43,16 @@ def test_an_outline_has_the_first_sections_and_says_how_many_there_are(
     put(workspace, "page", "Intro.\n\n" + "".join(f"## Part {number}\n\nText.\n\n" for number in range(250)))
     found = ok(client, "/files/page/body")
     assert (len(found["headings"]), found["sections"]) == (200, 250)
+
+
+def test_the_windows_of_a_text_parse_its_sections_once(client: TestClient, workspace: Workspace) -> None:
+    put(workspace, "page", "".join(f"## Part {number}\n\nText.\n\n" for number in range(250)))
+    before, start = texts.kept_sections.cache_info().misses, 0
+    for _ in range(9):
+        start = ok(client, "/files/page/body", start=start, size=200)["end"]
+    assert texts.kept_sections.cache_info().misses == before + 1
+    put(workspace, "page", "# Another text\n")
+    assert [each["title"] for each in ok(client, "/files/page/body")["headings"]] == ["Another text"]
 
 
 def test_the_cited_place_of_a_text_is_found(client: TestClient, workspace: Workspace, root: Path) -> None:

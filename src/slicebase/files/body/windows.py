@@ -1,6 +1,7 @@
 """Windows of long texts: a part that ends where a reader would turn the page."""
 
 import re
+from bisect import bisect_right
 from typing import Final, NamedTuple
 
 _LEAST: Final = 0.5  # of a window: a break before this would leave too little of it
@@ -32,9 +33,9 @@ def text_window(text: str, start: int, size: int, *, blocks: bool = False) -> Te
 def _break(text: str, start: int, end: int, *, blocks: bool) -> int:
     least = start + int((end - start) * _LEAST)
     if blocks:
-        place = end
+        place, fences = end, [fence.end() for fence in _FENCE.finditer(text, start, end)]
         while (place := text.rfind("\n\n", least, place)) != -1:
-            if len(_FENCE.findall(text, start, place)) % 2 == 0:
+            if bisect_right(fences, place) % 2 == 0:
                 return place + 2
     line = text.rfind("\n", least, end)
     return line + 1 if line != -1 else end
