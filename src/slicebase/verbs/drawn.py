@@ -22,7 +22,8 @@ from slicebase.truth.stored_graph import StoredGraph
 from slicebase.truth.truth import Truth
 from slicebase.verbs.tree import MOST_ROWS
 
-MOST_SELECTED: Final = 5_000  # selected turns, the first ones; others that are seen come, too
+MOST_SELECTED: Final = 100  # selected turns in full, the first ones; others that are seen come, too
+MOST_MARKS: Final = 5_000  # selected turns that are not listed in full
 
 
 class DrawnTurn(Struct, frozen=True):
@@ -35,6 +36,14 @@ class DrawnTurn(Struct, frozen=True):
     priority: float
     way: ReachedAs
     reached_from: str | None = field(name="from")
+
+
+class SelectedMark(Struct, frozen=True, array_like=True):
+    """A turn of a slice in short: its row in the tree, the number of its phase among `PHASES`, and its distance."""
+
+    number: int
+    phase: int
+    distance: int
 
 
 class LeftOutTurn(Struct, frozen=True):
@@ -62,8 +71,10 @@ class DrawnSlice(Struct, frozen=True):
     turns: int
     phases: dict[str, int]  # selected turns of each, also those that are not listed
     farthest: int  # the largest distance of a selected turn
-    selected: tuple[DrawnTurn, ...]  # in the order of selection
-    more: int  # selected turns that are not listed
+    selected: tuple[DrawnTurn, ...]  # the first ones and those of the rows that were asked for, in order of selection
+    marks: tuple[SelectedMark, ...]  # others, in order of selection
+    marked_phases: tuple[Phase, ...]  # the phases that marks number
+    more: int  # selected turns that are in neither list
     left_out: tuple[LeftOutTurn, ...]  # of the rows that were asked for
 
 
@@ -78,7 +89,9 @@ def drawn(truth: Truth, turn: str, policy: SlicePolicyV1, first: int, limit: int
         reasons = PassedOver(graph, chosen, policy).reasons([node.turn for node in nodes]) if nodes else []
         selected = [_selected(graph, each) for each in chosen]
     rows = range(first, first + seen)
-    listed = selected[:MOST_SELECTED] + [each for each in selected[MOST_SELECTED:] if each.number in rows]
+    is_listed = [place < MOST_SELECTED or each.number in rows for place, each in enumerate(selected)]
+    listed = [each for each, is_full in zip(selected, is_listed, strict=True) if is_full]
+    others = [each for each, is_full in zip(selected, is_listed, strict=True) if not is_full][:MOST_MARKS]
     phases = Counter(each.phase for each in selected)
     return DrawnSlice(
         session=graph.session_id,
@@ -93,7 +106,9 @@ def drawn(truth: Truth, turn: str, policy: SlicePolicyV1, first: int, limit: int
         phases={phase: phases[phase] for phase in PHASES if phase in phases},
         farthest=max(each.distance for each in chosen),
         selected=tuple(listed),
-        more=len(chosen) - len(listed),
+        marks=tuple(SelectedMark(each.number, PHASES.index(each.phase), each.distance) for each in others),
+        marked_phases=PHASES,
+        more=len(chosen) - len(listed) - len(others),
         left_out=tuple(
             LeftOutTurn(
                 candidate.turn_id,

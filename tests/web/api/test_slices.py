@@ -7,6 +7,7 @@ from starlette.testclient import TestClient
 
 from slicebase.base import Slicebase
 from slicebase.graph.select import explain
+from slicebase.verbs import drawn as verbs_drawn
 
 LONG = "c41f0a52-6b7d-4c1e-9f58-7d0e2a93b610"
 
@@ -44,6 +45,28 @@ def test_a_drawn_slice_has_the_selection_its_hashes_and_the_reasons_of_the_rows(
     expected = {c.turn_id: r for c, r in complete.left_out if 20 <= rows[c.turn_id]["number"] < 80}
     assert {each["turn"]: each["reason"] for each in drawn["left_out"]} == expected
     assert drawn["command"] == f"tt slice {anchor} --set max_nodes=8"
+
+
+def test_a_large_slice_lists_the_turns_in_sight_and_marks_the_others(
+    client: TestClient, root: Path, anchor: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(verbs_drawn, "MOST_SELECTED", 5)
+    monkeypatch.setattr(verbs_drawn, "MOST_MARKS", 20)
+    drawn = client.get(f"/api/v1/slices/{anchor}/drawn?max_nodes=50&max_radius=40&first=30&limit=8").json()
+    with Slicebase.open(root) as base:
+        policy = base.graph.policy("default", ["max_nodes=50", "max_radius=40"])
+        whole = base.graph.select(anchor, policy)
+        with base.truth.sessions.around(anchor) as graph:
+            complete = explain(graph, anchor, policy, most=1).selected
+    rows = {row["turn"]: row for row in client.get(f"/api/v1/trees/{LONG}?limit=500").json()["rows"]}
+    places = [(rows[each.turn_id]["number"], each) for each in complete]
+    full = [each.turn_id for at, (number, each) in enumerate(places) if at < 5 or 30 <= number < 38]
+    others = [(number, each) for number, each in places if each.turn_id not in full]
+    assert (drawn["slice_id"], drawn["turns"]) == (whole.slice_id, len(complete))
+    assert [each["turn"] for each in drawn["selected"]] == full
+    marks = [(number, drawn["marked_phases"][phase], distance) for number, phase, distance in drawn["marks"]]
+    assert marks == [(number, rows[each.turn_id]["phase"], each.distance) for number, each in others[:20]]
+    assert drawn["more"] == len(others) - 20 > 0
 
 
 def test_a_policy_is_chosen_by_its_name_and_changed(client: TestClient, anchor: str) -> None:

@@ -55,7 +55,7 @@ function Whole({ view, query, again }) {
   const later = useRef(0);
   const inAddress = Object.fromEntries(PARAMETERS.filter((each) => query[each] !== undefined && query[each] !== "").map((each) => [each, query[each]]));
   const given = draft || inAddress;
-  const slice = useSlice(anchorGiven, given, exported ? exported.seen : seen, grown);
+  const slice = useSlice(session, anchorGiven, given, exported ? exported.seen : seen, grown);
   const drawn = slice && slice.found && !slice.problem ? slice : null;
   const anchor = anchorGiven && slice && slice.found && slice.found.anchor.startsWith(anchorGiven) ? slice.found.anchor : anchorGiven;
   const onSeen = useCallback((first, limit) => setSeen((old) => (old.first === first && old.limit === limit ? old : { first, limit: Math.min(limit, 500) })), []);

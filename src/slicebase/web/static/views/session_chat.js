@@ -3,6 +3,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { html } from "slicebase/lib/html.js";
 import { useSteadyScroll } from "slicebase/lib/session_windows.js";
 import { Busy, ProblemBox } from "slicebase/lib/ui.js";
+import { inSlice } from "slicebase/views/session_slice.js";
 import { TurnBlock } from "slicebase/views/session_turn.js";
 
 const NEAR = 900; // pixels from an end at which more is read
@@ -36,7 +37,7 @@ export function Chat({ reading, session, chosen, anchor, slice, agents, cited, g
     ${reading.problem && html`<${ProblemBox} problem=${reading.problem} />`}
     ${reading.earlier ? html`<p class="faint end">earlier turns …</p>` : reading.turns.length > 0 && html`<p class="faint end">the beginning</p>`}
     ${reading.turns.map((turn) => html`<${TurnBlock} key=${turn.turn} turn=${turn} session=${session} isChosen=${turn.turn === chosen} isAnchor=${turn.turn === anchor}
-      hasSlice=${Boolean(slice)} selected=${slice ? slice.selected.get(turn.turn) : null} agents=${agents.get(turn.turn)} cited=${cited && cited.turn === turn.turn ? cited : null} />`)}
+      hasSlice=${Boolean(slice)} selected=${slice ? inSlice(slice, turn.turn, turn.number) : null} agents=${agents.get(turn.turn)} cited=${cited && cited.turn === turn.turn ? cited : null} />`)}
     ${!reading.turns.length && !reading.problem && html`<${Busy} />`}
     ${reading.later ? html`<p class="faint end">later turns …</p>` : reading.turns.length > 0 && html`<p class="faint end">the end</p>`}
   </div>`;

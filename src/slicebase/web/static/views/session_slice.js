@@ -18,12 +18,13 @@ const WEIGHTS = PHASES.map((phase) => [phase, 0, 2, 0.01, `weight of ${phase}`])
 export const PARAMETERS = ["policy", ...SLIDERS.map(([name]) => name), ...PHASES, "include_siblings"];
 
 /**
- * Asks for a slice as it is drawn: `{found, selected, left, problem, milliseconds}`; null without an anchor.
+ * Asks for a slice as it is drawn: `{found, selected, marks, left, problem, milliseconds}`; null without an anchor.
+ * `marks` has the selected turns that are not in sight by their rows in the tree, with a phase and a distance only.
  * It is asked for again when the session has grown: a new turn may belong to it.
  */
-export function useSlice(anchor, given, seen, grown) {
+export function useSlice(session, anchor, given, seen, grown) {
   const [state, setState] = useState(null);
-  const place = JSON.stringify([anchor, given, seen, grown]);
+  const place = JSON.stringify([session, anchor, given, seen, grown]);
   useEffect(() => {
     if (!anchor) {
       setState(null);
@@ -35,9 +36,10 @@ export function useSlice(anchor, given, seen, grown) {
       get(`/slices/${part(anchor)}/drawn`, { ...given, ...seen }, control.signal).then(
         (found) => setState({
           found, problem: null, milliseconds: performance.now() - begun,
-          selected: new Map(found.selected.map((each) => [each.turn, each])), left: new Map(found.left_out.map((each) => [each.turn, each])),
+          selected: new Map(found.selected.map((each) => [each.turn, each])),
+          marks: new Map(found.session === session ? found.marks.map(([number, phase, distance]) => [number, { number, phase: found.marked_phases[phase], distance }]) : []), left: new Map(found.left_out.map((each) => [each.turn, each])),
         }),
-        (problem) => problem.name !== "AbortError" && setState((old) => ({ ...(old || { found: null, selected: new Map(), left: new Map() }), problem })),
+        (problem) => problem.name !== "AbortError" && setState((old) => ({ ...(old || { found: null, selected: new Map(), marks: new Map(), left: new Map() }), problem })),
       );
     }, WAIT);
     return () => {
@@ -47,6 +49,9 @@ export function useSlice(anchor, given, seen, grown) {
   }, [place]);
   return state;
 }
+
+/** How a turn was selected; nothing if it was not. */
+export const inSlice = (slice, turn, number) => slice.selected.get(turn) || slice.marks.get(number);
 
 export function SlicePanel({ slice, anchor, given, onGiven }) {
   const policies = useAnswer("/policies");
@@ -89,7 +94,7 @@ export function SlicePanel({ slice, anchor, given, onGiven }) {
     </dl>
     <p class="row"><${Copy} text=${found.command} label="copy as command" /> <${Copy} text=${found.slice_id} label="copy slice_id" /></p>
     <pre class="command">${found.command}</pre>
-    ${found.more > 0 && html`<p class="faint">${found.more} selected turns that are not in sight are not drawn.</p>`}`}
+    ${found.more > 0 && html`<p class="faint">${found.more.toLocaleString("en")} selected turns that are not in sight are not drawn.</p>`}`}
   </section>`;
 }
 

@@ -1,6 +1,7 @@
 // The tree of a session: rows of one height, with the lanes of branches, of which only those in sight exist.
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { html } from "slicebase/lib/html.js";
+import { inSlice } from "slicebase/views/session_slice.js";
 
 const HEIGHT = 24; // pixels of a row
 const LANE = 11; // pixels between two lanes, where there are few
@@ -13,7 +14,7 @@ const REASONS = {
   "sibling limit": "a sibling beyond max_siblings_per_node",
 };
 
-/** The tree. `rows` is of `useRows`; `slice` has what is drawn on it: `{selected, left}` by turn. */
+/** The tree. `rows` is of `useRows`; `slice` has what is drawn on it: `{selected, left}`. */
 export function Tree({ rows, chosen, anchor, slice, onChoose, onSeen, agents, jump }) {
   const box = useRef(null);
   const [top, setTop] = useState(0);
@@ -50,13 +51,19 @@ export function Tree({ rows, chosen, anchor, slice, onChoose, onSeen, agents, ju
   </div>`;
 }
 
+/** How a turn was selected, in words. */
+function selectedAs({ way, distance, priority, phase }) {
+  if (!way) return `selected: distance ${distance}, ${phase}`;
+  return `selected as ${way === "anchor" ? "the anchor" : way}: distance ${distance}, priority ${priority.toFixed(4)}, ${phase}`;
+}
+
 function Row({ number, row, width, total, isChosen, isAnchor, slice, onChoose, agents }) {
   const style = { top: `${number * HEIGHT}px` };
   if (!row) return html`<div class="tree-row waiting" style=${style}><span class="row-words faint">…</span></div>`;
-  const selected = slice && slice.selected.get(row.turn);
+  const selected = slice && inSlice(slice, row.turn, number);
   const left = slice && slice.left.get(row.turn);
   const why = !slice ? "" : selected
-    ? `selected as ${selected.way === "anchor" ? "the anchor" : selected.way}: distance ${selected.distance}, priority ${selected.priority.toFixed(4)}, ${selected.phase}`
+    ? selectedAs(selected)
     : left ? `left out: ${REASONS[left.reason]} (${left.way}, distance ${left.distance}, priority ${left.priority.toFixed(4)})` : "left out: no selected turn is beside it";
   const classes = ["tree-row", row.role, isChosen && "is-chosen", isAnchor && "anchor", row.kinds.length === 1 && row.kinds[0] === "thinking" && "thinks", slice && (selected ? `in phase-${selected.phase}` : left ? "out near" : "out"), row.compaction && "compacted-row"];
   const started = agents.get(row.turn);
@@ -110,6 +117,6 @@ function Overview({ slice, total, top, height }) {
   const at = (number) => `${(100 * number) / Math.max(1, total)}%`;
   return html`<div class="overview" aria-hidden="true" style=${{ top: `${top}px`, height: `${height}px` }}>
     <span class="sight" style=${{ top: at(top / HEIGHT), height: at(height / HEIGHT) }}></span>
-    ${[...slice.selected.values()].slice(0, 600).map((each) => html`<span key=${each.turn} class=${`phase-${each.phase}`} style=${{ top: at(each.number) }}></span>`)}
+    ${[...slice.selected.values(), ...slice.marks.values()].slice(0, 600).map((each) => html`<span key=${each.number} class=${`phase-${each.phase}`} style=${{ top: at(each.number) }}></span>`)}
   </div>`;
 }

@@ -19,7 +19,7 @@ export function TurnBlock({ turn, session, isChosen, isAnchor, selected, hasSlic
     <header>
       <h2 class=${`who ${turn.role}`}>${turn.role}</h2>
       ${turn.beside && html`<${Badge} title="It is not on this path, but the model saw it here.">beside<//>`}
-      ${hasSlice && selected && html`<span class=${`slice-note phase-${selected.phase}`} title=${`priority ${selected.priority.toFixed(4)}`}>${selected.way === "anchor" ? "anchor" : `${selected.phase}, distance ${selected.distance}`}</span>`}
+      ${hasSlice && selected && html`<span class=${`slice-note phase-${selected.phase}`} title=${selected.way ? `priority ${selected.priority.toFixed(4)}` : undefined}>${selected.way === "anchor" ? "anchor" : `${selected.phase}, distance ${selected.distance}`}</span>`}
       <span class="space"></span>
       <span class="turn-tools">
         ${!exported && html`<button type="button" class="small" onClick=${() => choose({ anchor: isAnchor ? "" : turn.turn, turn: turn.turn }, {})} aria-pressed=${isAnchor} title="a">${isAnchor ? "no anchor" : "anchor"}</button>`}
