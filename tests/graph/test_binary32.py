@@ -2,6 +2,7 @@
 
 import struct
 from fractions import Fraction
+from math import inf, nan
 
 import pytest
 from hypothesis import assume, given
@@ -106,3 +107,10 @@ def test_decimals_are_plain(value: float, text: str) -> None:
 @pytest.mark.parametrize("exponent", range(-149, 128, 3))
 def test_powers_of_two_read_back_although_their_neighbours_are_not_equally_near(exponent: int) -> None:
     assert exponent == -149 or reads_as(Fraction(shortest(2.0**exponent)), 2.0**exponent)
+
+
+@pytest.mark.parametrize("value", [inf, -inf, nan])
+def test_a_number_that_is_not_finite_has_no_decimal(value: float) -> None:
+    """A StopIteration would end the loop that asks, as if there were nothing more to write."""
+    with pytest.raises(ValueError, match="no decimal"):
+        shortest(value)

@@ -10,12 +10,13 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from slicebase.errors import SlicebaseError
-from slicebase.graph import on_demand
+from slicebase.graph import on_demand, selection
 from slicebase.graph.export import ContextSlice
 from slicebase.graph.on_demand import WIDE_FAMILY, SessionSource
 from slicebase.graph.policy import DEFAULT, SlicePolicyV1, policy_from
 from slicebase.graph.record import annotation_records
 from slicebase.graph.select import explain, select
+from slicebase.graph.selection import KERNEL, KernelName
 from slicebase.graph.turn import GIVEN, Annotation, Edge, Parent, Session, Turn
 from slicebase.truth import stored_graph
 from slicebase.truth.stored_graph import StoredGraph
@@ -226,31 +227,77 @@ def test_conversations_in_any_order_of_storing_are_read_in_parts(kept: Truth, sh
             assert context_slice(stored, anchor, policy) == graph.plain.context_slice(anchor, policy)
 
 
-@pytest.mark.skipif("native" not in KERNELS, reason="the kernel is not compiled")
-@pytest.mark.parametrize(
-    "damage",
-    [
-        "UPDATE nodes SET kind = 20",
-        "UPDATE nodes SET kind = -1",
-        "UPDATE nodes SET fields = x'00'",
-        "UPDATE nodes SET parents = x'0100000000000000ff'",
-        "UPDATE nodes SET parents = x'01'",
-        "UPDATE nodes SET turn = x'01'",
-        "UPDATE nodes SET salience = NULL",
-        "UPDATE families SET phase = 7",
-        "UPDATE families SET phase = -3",
-        "UPDATE families SET turn = x'01'",
-        "DELETE FROM nodes WHERE seq > 1",
-    ],
-)
-def test_rows_that_no_record_gives_are_an_error_of_the_compiled_version_too(truth: Truth, damage: str) -> None:
-    from slicebase.graph import native_on_demand
+def test_of_two_siblings_neither_is_an_only_child_however_narrow_a_wide_family_is(truth: Truth) -> None:
+    turns = (turn(1), turn(2), turn(3, phase="exploration"))
+    graph = renamed(Graph(turns, tuple(Edge(turns[0].id, each.id, "reply") for each in turns[1:])))
+    keep(truth, graph, [range(3)])
+    policy = policy_from({"max_radius": 1})
+    for wide in (0, 1, 2):
+        stored = StoredGraph(truth.database.connection, graph.turns[0].session_id)
+        expected = select(graph.plain, graph.turns[1].id, policy)
+        assert on_demand.select(stored, graph.turns[1].id, policy, wide) == expected
+        assert len(expected) == 3
 
-    turns = (turn(1), turn(2, salience=0.2))
-    graph = renamed(Graph(turns, (Edge(turns[0].id, turns[1].id, "reply"),)))
-    keep(truth, graph, [range(2)])
+
+_DAMAGE = [
+    "UPDATE nodes SET kind = 20",
+    "UPDATE nodes SET kind = -1",
+    "UPDATE nodes SET fields = x'00'",
+    "UPDATE nodes SET fields = x'0000000000000000000000000000000000000000000000000000807f'",  # infinite complexity
+    "UPDATE nodes SET fields = x'0000000000000000000000000000000000000000000000000000c07f'",  # NaN
+    "UPDATE nodes SET fields = x'00000000000000000000000000000000000000400000000000000000'",  # a homogeneity of 2
+    "UPDATE nodes SET parents = x'0100000000000000ff'",
+    "UPDATE nodes SET parents = x'01'",
+    "UPDATE nodes SET turn = x'01'",
+    "UPDATE nodes SET turn = x'01' WHERE seq = 1",
+    "UPDATE nodes SET turn = zeroblob(17) WHERE seq = 1",
+    "UPDATE nodes SET salience = NULL",
+    "UPDATE nodes SET salience = 9e999",
+    "UPDATE nodes SET salience = -9e999",
+    "UPDATE nodes SET salience = 1.5",
+    "UPDATE nodes SET annotator = NULL",
+    "DELETE FROM nodes WHERE seq > 1",
+]
+_DAMAGE_OF_FAMILIES = [
+    "UPDATE nodes SET turn = x'00000000000000000000000000000000'",
+    "UPDATE families SET phase = 7",
+    "UPDATE families SET phase = -3",
+    "UPDATE families SET turn = x'01' WHERE seq = 2",
+    "UPDATE families SET negated = 0.5",
+    "UPDATE families SET negated = -9e999",
+]
+
+
+def damaged_session(truth: Truth, damage: str, turns: int = 2) -> Graph:
+    """Stores a turn with children, and changes the derived tables."""
+    children = tuple(turn(n, salience=0.2) for n in range(2, turns + 1))
+    edges = tuple(Edge(turn(1).id, each.id, "reply") for each in children)
+    graph = renamed(Graph((turn(1), *children), edges))
+    keep(truth, graph, [range(turns)])
     truth.database.connection.execute(damage)
-    stored = StoredGraph(truth.database.connection, graph.turns[0].session_id)
+    return graph
+
+
+@pytest.mark.parametrize("turns", [2, WIDE_FAMILY + 2, 3 * WIDE_FAMILY])
+@pytest.mark.parametrize("damage", _DAMAGE + _DAMAGE_OF_FAMILIES)
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_rows_that_no_record_gives_are_an_error_of_every_version(
+    truth: Truth, damage: str, turns: int, kernel: KernelName
+) -> None:
+    graph = damaged_session(truth, damage, turns)
+    stored = StoredGraph(truth.database.connection, graph.turns[0].session_id, is_compiled=kernel == "native")
     with pytest.raises(SlicebaseError) as raised:
-        native_on_demand.context_slice(stored, graph.turns[0].id, DEFAULT, WIDE_FAMILY)
+        selection.context_slice(stored, graph.turns[0].id, DEFAULT)
+    assert raised.value.code == "database-damaged"
+
+
+@pytest.mark.parametrize("damage", _DAMAGE)
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_rows_that_no_record_gives_are_an_error_of_a_session_in_memory_too(
+    truth: Truth, monkeypatch: pytest.MonkeyPatch, damage: str, kernel: KernelName
+) -> None:
+    monkeypatch.setenv(KERNEL, kernel)
+    graph = damaged_session(truth, damage)
+    with pytest.raises(SlicebaseError) as raised:
+        truth.sessions.slice_around(graph.turns[0].id, DEFAULT)
     assert raised.value.code == "database-damaged"

@@ -6,7 +6,7 @@ and then rounded, gives the correctly rounded binary32 result, because 53 bits a
 
 from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Context, Decimal
 from functools import lru_cache
-from math import frexp, inf, ldexp
+from math import frexp, inf, isfinite, ldexp
 from struct import Struct
 
 _CELL = Struct("<f")
@@ -48,7 +48,10 @@ def power(base: float, exponent: int) -> float:
 
 @lru_cache(maxsize=4096)
 def shortest(value: float) -> str:
-    """Returns the shortest decimal that reads back as a finite binary32 number: no exponent, integers with `.0`."""
+    """Returns the shortest decimal that reads back as a finite binary32 number: no exponent, integers with `.0`.
+
+    Raises a ValueError for any other number.
+    """
     if value == 0:
         return "0.0"  # also for negative zero, which is the same key in the cache
     if value < 0:
@@ -67,6 +70,8 @@ def _plain(value: float) -> str:
 
 def _searched(value: float) -> str:
     """Tries every length in exact decimals, so that nothing depends on how binary64 rounds."""
+    if not isfinite(value):
+        raise ValueError(f"{value} has no decimal")
     exact = Decimal(value)
     low, high, closed = _reads_as(value)
     candidates = (rounding.plus(exact) for rounding in _ROUNDINGS)

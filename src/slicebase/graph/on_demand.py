@@ -112,7 +112,7 @@ class Siblings:
     def __init__(self, source: SessionSource, limit: int, wide: int) -> None:
         self._source = source
         self._limit = limit
-        self._wide = wide
+        self._wide = max(wide, 1)  # of two children, two are asked for
         self._best: dict[tuple[int, ...], tuple[set[int], list[Near]]] = {}  # by parents
 
     def of(self, number: int, above: tuple[int, ...]) -> Sequence[Near]:

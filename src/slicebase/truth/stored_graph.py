@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from heapq import merge
 from itertools import islice
+from math import inf
 from operator import itemgetter
 from struct import Struct
 from typing import Any, Final
@@ -40,6 +41,7 @@ _FEW: Final = 4
 _MOST_CHILDREN: Final = 128  # of turns that are read together
 _WITHOUT_PARENT: Final = itemgetter(slice(1, None))
 _PHASES: Final = frozenset(range(len(PHASES)))
+_UUID_SIZE: Final = 16  # bytes of an id
 _BITS: Final = Struct("<I")
 _BINARY32: Final = Struct("<f")
 
@@ -109,6 +111,7 @@ class StoredGraph:
         node = self._read(number)
         if node.salience is None:
             raise _no_annotation(node)
+        _refuse_others([(node.turn, node.salience)])
         return Near(node.turn, number, node.kind % len(PHASES), node.salience)
 
     def parents_of(self, number: int) -> list[int]:
@@ -163,33 +166,24 @@ class StoredGraph:
 
     def turn_json(self, number: int, turn_id: str) -> str:
         node = self._read(number)
-        if node.salience is None or node.fields is None:
-            raise _no_annotation(node)
-        try:
-            head = self._heads.get(node.kind) or self._head(node.kind)
-            depth, order, homogeneity, temporal, complexity = FIELDS.unpack(node.fields)
-        except NOT_OURS as error:
-            raise damaged_row(error) from None
-        seconds = whole_seconds(node.time)
-        return turn_json(turn_id, head, node.salience, depth, order, homogeneity, temporal, complexity, seconds)
+        salience, trajectory, _ = _annotation(node)
+        head = self._heads.get(node.kind) or self._head(node.kind)
+        return turn_json(turn_id, head, salience, *trajectory, whole_seconds(node.time))
 
     def fields_of(self, number: int) -> tuple[int, float, bytes, int, str, list[tuple[int, int]]]:
         node = self._nodes.get(number) or self._read(number)
+        _annotation(node)
         _, _, time, kind, salience, fields, annotator, _ = node
-        if salience is None or fields is None:
-            raise _no_annotation(node)
-        if len(fields) != FIELDS.size or not 0 <= kind < len(TURN_KINDS):
-            raise damaged_row("unknown fields")
         above = self._above.get(number)
         edges = self.edges_to(number) if above is None else above
-        return kind, salience, fields, whole_seconds(time), str(annotator), edges
+        return kind, salience, fields, whole_seconds(time), annotator, edges  # type: ignore[return-value]
 
     def _head(self, kind: int) -> str:
         head = self._heads[kind] = head_json(self.session_id, *TURN_KINDS[kind])
         return head
 
     def annotator_of(self, number: int) -> str:
-        return str(self._read(number).annotator)
+        return _annotation(self._read(number))[2]
 
     def damage(self, problem: str) -> SlicebaseError:
         return damaged_row(problem)
@@ -220,10 +214,14 @@ class StoredGraph:
     def number_of(self, turn_id: str) -> int:
         """Returns the number of a turn. Raises `no-turn` for one that is not in the session."""
         query = "SELECT seq FROM turns WHERE turn = ? AND session = ?"
-        row = self._connection.execute(query, (uuid_bytes(turn_id), self.session_id)).fetchone()
-        if row is None or not is_up_to(self._read(row[0]).time, self._as_of):
+        turn = uuid_bytes(turn_id)
+        row = self._connection.execute(query, (turn, self.session_id)).fetchone()
+        node = self._read(row[0]) if row else None
+        if node is None or not is_up_to(node.time, self._as_of):
             raise no_turn(turn_id)
-        return int(row[0])
+        if node.turn != turn:
+            raise damaged_row(f"the node of the turn {turn_id} has the id of another one")
+        return node.seq
 
     # Reading
 
@@ -281,12 +279,13 @@ class StoredGraph:
         """
         query = f"""SELECT negated, turn, seq {_FAMILY} AND phase = ?3 AND (negated, turn) > (?4, ?5) {self._up_to}
             ORDER BY negated, turn LIMIT ?6"""
-        after: tuple[float, bytes] = (-2.0, b"")
+        after: tuple[float, bytes] = (-inf, b"")
         size = _FIRST_PAGE
         held: list[RankedTurn] = []  # of one priority: others may follow that have the same
         first = 0.0  # the negated salience of the first of them
         while True:
             rows = self._rows(query, parent, phase, *after, size)
+            _refuse_others([(turn, -negated) for negated, turn, _ in rows])
             priorities = [-priority(phase, -negated) for negated, _, _ in rows]
             found = [(each, turn, seq) for each, (_, turn, seq) in zip(priorities, rows, strict=True)]
             ranked = sorted(held + found)
@@ -316,6 +315,7 @@ class StoredGraph:
             ORDER BY turn LIMIT ?7"""
         turn, size = b"", _LAST_PAGE if several else _FIRST_PAGE
         while rows := self._rows(query, parent, phase, first, last, turn, size):
+            _refuse_others([(turn, -first) for turn, _ in rows])
             yield rows
             if len(rows) < size:
                 return
@@ -347,20 +347,36 @@ def _nears(rows: Iterable[Any]) -> list[Near]:
     found = list(map(_near, rows))
     if not _PHASES.issuperset([near.phase for near in found]):
         raise damaged_row("an unknown phase")
+    _refuse_others([(near.turn, near.salience) for near in found])
     return found
+
+
+def _refuse_others(turns: Iterable[tuple[bytes, float]]) -> None:
+    """Raises an error for ids and saliences that no turn has (ruling 14)."""
+    for turn, salience in turns:
+        if len(turn) != _UUID_SIZE or not 0 <= salience <= 1:
+            raise damaged_row("an id that is no UUID, or a salience that is not between 0 and 1")
 
 
 def compact_row(node: TurnNode) -> CompactRow:
     """Returns a turn in the form that `compact` expects."""
-    if node.salience is None or node.fields is None or node.annotator is None:
+    salience, trajectory, annotator = _annotation(node)
+    role, phase = TURN_KINDS[node.kind]
+    return CompactRow(uuid_of(node.turn), role, phase, salience, *trajectory, whole_seconds(node.time), annotator)
+
+
+def _annotation(node: TurnNode) -> tuple[float, tuple[int, int, float, float, float], str]:
+    """Returns salience, trajectory and annotator. Raises an error for values that no annotation has (ruling 14)."""
+    _, turn, _, kind, salience, fields, annotator, _ = node
+    if salience is None or fields is None or annotator is None:
         raise _no_annotation(node)
-    try:
-        fields: tuple[int, int, float, float, float] = FIELDS.unpack(node.fields)
-        role, phase = TURN_KINDS[node.kind]
-    except NOT_OURS as error:
-        raise damaged_row(error) from None
-    seconds = whole_seconds(node.time)
-    return CompactRow(uuid_of(node.turn), role, phase, node.salience, *fields, seconds, node.annotator)
+    if len(turn) != _UUID_SIZE or len(fields) != FIELDS.size or not 0 <= kind < len(TURN_KINDS):
+        raise damaged_row("unknown fields")
+    trajectory: tuple[int, int, float, float, float] = FIELDS.unpack(fields)
+    _, _, homogeneity, temporal, complexity = trajectory
+    if not (0 <= salience <= 1 and 0 <= homogeneity <= 1 and 0 <= temporal <= 1 and -inf < complexity < inf):
+        raise damaged_row("a number that no annotation has")
+    return salience, trajectory, annotator
 
 
 def _no_annotation(node: TurnNode) -> SlicebaseError:
