@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from slicebase.errors import SlicebaseError
 from slicebase.history.inputs import discover, inputs
+from slicebase.workspace.workspace import each_path
 
 
 def names(*paths: Path) -> list[str]:
@@ -219,6 +220,15 @@ def test_without_stdin_a_hyphen_is_a_file(tmp_path: Path, monkeypatch: pytest.Mo
     Path("-").write_text("{}")
     assert [b"".join(each.chunks()) for each in inputs([Path("-")])] == [b"{}"]
     assert [b"".join(each.chunks()) for each in inputs([tmp_path / "-"], [b"[]"])] == [b"{}"]
+
+
+@pytest.mark.parametrize(("path", "expected"), [("./-", b"{}"), (".//-", b"{}"), ("-", b"[]")])
+def test_a_file_is_named_by_its_folder_where_its_name_would_be_stdin(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str, expected: bytes
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("-").write_text("{}")
+    assert [b"".join(each.chunks()) for each in inputs(each_path(path), [b"[]"])] == [expected]
 
 
 @pytest.mark.parametrize("data", [b"", b"a zip"])

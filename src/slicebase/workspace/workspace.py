@@ -136,11 +136,18 @@ class Workspace(NamedTuple):
 
 
 def each_path(paths: StrPath | Iterable[StrPath]) -> list[Path]:
-    """Returns one path, or several, as a list. An empty path names nothing, not the current folder."""
+    """Returns one path, or several, as a list. An empty path names nothing, not the current folder.
+
+    `./-` is a file. As a relative `Path` it would be `-`, which stands for stdin.
+    """
     several = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     if not all(map(os.fspath, several)):
         raise SlicebaseError("no-input", "a path is empty")
-    return [Path(each) for each in several]
+    found = [Path(each) for each in several]
+    return [
+        path.absolute() if str(path) == "-" != os.fspath(each) else path
+        for path, each in zip(found, several, strict=True)
+    ]
 
 
 _IMPOSSIBLE = frozenset({errno.ENAMETOOLONG, errno.ELOOP})
