@@ -89,6 +89,26 @@ def test_a_page_says_that_it_does_not_have_all_branches(root: Path, monkeypatch:
     monkeypatch.setattr("slicebase.web.branches._MOST_PATHS", 1)
     found = page_of(root, f"session:{SHORT}")
     assert len(found["notes"]) == 1
+    branches = found["branches"]
+    assert set(branches["path_of"]) == {name for name, _ in branches["paths"][0]}  # of another turn, it shows none
+
+
+def test_the_page_of_a_turn_in_a_large_session_has_the_turns_around_it(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exports, "TURNS", 20)
+    monkeypatch.setattr(exports, "_ROWS", 10)
+    with Slicebase.open(root, root, create=False) as memory:
+        late = memory.graph.tree(LONG, 300, 1).rows[0].turn
+    found = page_of(root, f"turn:{late}")
+    assert found["notes"][0].startswith("This page has turns 291 to 310 of ")
+    assert (found["begin"], found["cut"]) == (290, True)
+    assert f"/api/v1/trees/{LONG}?first=300&limit=10" in found["answers"]
+    path = found["branches"]["paths"][found["branches"]["path_of"][late]]
+    assert late in [name for name, _ in path]
+    assert set(found["branches"]["turns"]) >= {name for name, _ in path}
+    view = found["answers"][f"/api/v1/sessions/{LONG}"]
+    assert {view["first"], view["last"]} <= set(found["branches"]["path_of"])
 
 
 def test_what_opens_last_is_left_out_of_a_large_page(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -215,20 +215,27 @@ def _context(asked: Answers, name: str) -> str:
     return f"/context/{_part(name)}"
 
 
-def _session(asked: Answers, name: str) -> str:
-    """Asks for a session: its tree, all branches, what its compactions lost. A page chooses no other anchor."""
+def _session(asked: Answers, name: str, around: int = 0) -> str:
+    """Asks for a session: its tree, all branches, what its compactions lost. A page chooses no other anchor.
+
+    Of a session with many turns, it has those around a number.
+    """
     view = asked.ask("/sessions/{session}", session=name)
     asked.ask("/policies")
     if view["compactions"]:
         asked.more("/lost/{session}", session=name, limit=200)
     turns: list[str] = []
-    for first in range(0, min(view["turns"], TURNS), _ROWS):
+    begin = max(0, min(around - TURNS // 2, view["turns"] - TURNS)) // _ROWS * _ROWS
+    for first in range(begin, min(view["turns"], begin + TURNS), _ROWS):
         window = asked.ask("/trees/{session}", session=name, first=first, limit=_ROWS)
-        window["turns"] = min(window["turns"], TURNS)
+        window["turns"] = min(window["turns"] - begin, TURNS)
         turns += [row["turn"] for row in window["rows"]]
     if view["turns"] > len(turns):
-        asked.note(f"the first {len(turns):,} of {view['turns']:,} turns")
-        view["turns"], view["last"] = len(turns), turns[-1]
+        which = f"turns {begin + 1:,} to {begin + len(turns):,}" if begin else f"the first {len(turns):,}"
+        asked.note(f"{which} of {view['turns']:,} turns")
+        asked.more_values |= {"begin": begin, "cut": True}
+        view["turns"], view["first"], view["last"] = len(turns), turns[0], turns[-1]
+        view["compactions"] = [each for each in view["compactions"] if each["turn"] in turns]
     asked.more_values["branches"] = branches = branches_of(asked.memory, turns)
     if len(branches["turns"]) < len(turns):
         asked.note(f"{len(branches['turns']):,} of the {len(turns):,} turns of its tree as a chat")
@@ -240,9 +247,10 @@ def _session(asked: Answers, name: str) -> str:
 
 def _turn(asked: Answers, name: str) -> str:
     """Asks for the session of a turn, and for the context slice around the turn."""
-    place = _session(asked, _session_of(asked.memory, name))
-    row = asked.memory.graph.tree(_session_of(asked.memory, name), 0, 1, turn=name).rows
-    asked.more_values["seen"] = seen = {"first": max(0, row[0].number - TURNS // 4), "limit": TURNS // 2}
+    session = _session_of(asked.memory, name)
+    number = asked.memory.graph.tree(session, 0, 1, turn=name).rows[0].number
+    place = _session(asked, session, number)
+    asked.more_values["seen"] = seen = {"first": max(0, number - TURNS // 4), "limit": TURNS // 2}
     asked.ask("/slices/{turn}/drawn", turn=name, **seen)
     return f"{place}?turn={name}&anchor={name}"
 

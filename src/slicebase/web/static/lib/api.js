@@ -15,6 +15,11 @@ export class Problem extends Error {
   }
 }
 
+/** Returns the problem of an exported page that does not have what is asked for. */
+export function notExported() {
+  return new Problem({ detail: "This page was exported, and does not have this.", hint: "`tt serve` shows it.", code: "exported", status: 404 });
+}
+
 /** Returns the address of an endpoint with its parameters; those that are null or "" are left out. */
 export function address(path, params = {}) {
   const query = new URLSearchParams();
@@ -49,7 +54,7 @@ export async function get(path, params, signal) {
   if (exported) {
     const key = keyOf(place);
     if (Object.hasOwn(exported.answers, key)) return exported.answers[key];
-    throw new Problem({ detail: "This page was exported, and does not have this.", hint: "`tt serve` shows it.", code: "exported", status: 404 });
+    throw notExported();
   }
   try {
     return await read(await fetch(place, { signal, headers: { accept: "application/json" } }));

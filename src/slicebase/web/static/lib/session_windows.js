@@ -1,11 +1,12 @@
 // The windows of a session: rows of its tree by their numbers, and turns of a branch. Only what is seen is asked for.
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { exported, get, part } from "slicebase/lib/api.js";
+import { exported, get, notExported, part } from "slicebase/lib/api.js";
 
 const PAGE = 100; // rows that are asked for together
 const KEPT_PAGES = 60;
+const BEGIN = exported && exported.begin ? exported.begin : 0; // the number of the first row: an exported page may have a part of a session
 
-/** Rows of a tree: `{row, want, total, width, refresh, problem}`. `row(n)` is null until it is there. */
+/** Rows of a tree: `{row, want, total, begin, width, refresh, problem}`. `row(n)` is null until it is there; it is turn `begin` + n. */
 export function useRows(session) {
   const pages = useRef(new Map());
   const asked = useRef(new Set());
@@ -16,7 +17,7 @@ export function useRows(session) {
     if (asked.current.has(page)) return;
     asked.current.add(page);
     try {
-      const found = await get(`/trees/${part(session)}`, { first: page * PAGE, limit: PAGE });
+      const found = await get(`/trees/${part(session)}`, { first: BEGIN + page * PAGE, limit: PAGE });
       if (branches.current && branches.current !== found.branches) { // a new branch crosses rows that were there before
         pages.current.clear();
         for (let other = inSight.current[0]; other <= inSight.current[1]; other += 1) if (other !== page) load(other);
@@ -51,7 +52,7 @@ export function useRows(session) {
   useEffect(() => {
     load(0);
   }, [load]);
-  return { ...state, row, want, refresh };
+  return { ...state, begin: BEGIN, row, want, refresh };
 }
 
 const STEP = 24; // turns that are read together
@@ -61,7 +62,8 @@ const MOST = 200; // turns of a chat that stay on the page: as many as the serve
 async function readBranch(turn, params, signal) {
   if (!exported) return get(`/readings/${part(turn)}`, params, signal);
   const { turns, paths, path_of: pathOf } = exported.branches;
-  const path = paths[pathOf[turn] ?? 0].filter(([name]) => Object.hasOwn(turns, name));
+  if (!Object.hasOwn(pathOf, turn)) throw notExported();
+  const path = paths[pathOf[turn]].filter(([name]) => Object.hasOwn(turns, name));
   const on = new Set(path.filter(([, beside]) => !beside).map(([name]) => name));
   const shown = path.map(([name, beside]) => ({ ...turns[name], beside, branches: turns[name].branches.map((each) => ({ ...each, here: on.has(each.turn) })) }));
   return { turns: shown, earlier: false, later: false };
@@ -78,7 +80,7 @@ export function useReading(turn) {
     busy.current = {};
     readBranch(turn, { before: STEP / 2, after: STEP }, control.current.signal).then(
       (found) => setState({ session: found.session, turns: found.turns, earlier: found.earlier, later: found.later, center: (found.turns.find((each) => each.turn.startsWith(turn)) || {}).turn, problem: null }),
-      (problem) => problem.name !== "AbortError" && setState((old) => ({ ...old, problem })),
+      (problem) => problem.name !== "AbortError" && setState({ turns: [], earlier: false, later: false, center: null, problem }), // the turns that are shown are others
     );
     return () => control.current.abort();
   }, [turn]);

@@ -17,7 +17,7 @@ export const SESSION_KEYS = [
   ["Home End", "first turn, last turn of the newest branch"],
   ["t", "tree, chat, slice (narrow page)"],
 ];
-const TABS = ["chat", "tree", "slice"];
+const tabsOf = (anchor) => (anchor || !exported ? ["chat", "tree", "slice"] : ["chat", "tree"]);
 
 export function Session({ route }) {
   if (route.parts[0] === "turn") return html`<${TurnLanding} route=${route} />`;
@@ -89,7 +89,8 @@ function Whole({ view, query, again }) {
     if (reading.session && reading.session !== session) go(href(`/session/${encodeURIComponent(reading.session)}`, query), { replace: true });
   }, [reading.session]);
   useSessionKeys({ reading, chosen, anchor, view, query });
-  const tab = TABS.includes(query.tab) ? query.tab : "chat";
+  const tabs = tabsOf(anchor);
+  const tab = tabs.includes(query.tab) ? query.tab : "chat";
   const figures = view.figures;
   return html`
     <header class="session-head">
@@ -108,8 +109,8 @@ function Whole({ view, query, again }) {
         ${grown > 0 && html`<${Badge} kind="good" title="It grows while you watch.">live<//>`}
       </p>
     </header>
-    <div class="session-tabs" role="tablist" aria-label="Parts of the page">${TABS.map((each) => html`<button type="button" key=${each} role="tab" aria-selected=${tab === each} onClick=${() => choose({ tab: each })}>${each}</button>`)}</div>
-    <div class=${`session-columns show-${tab} ${anchor ? "has-slice" : ""}`}>
+    <div class="session-tabs" role="tablist" aria-label="Parts of the page">${tabs.map((each) => html`<button type="button" key=${each} role="tab" aria-selected=${tab === each} onClick=${() => choose({ tab: each })}>${each}</button>`)}</div>
+    <div class=${`session-columns show-${tab} ${anchor ? "has-slice" : exported ? "no-slice" : ""}`}>
       <section class="column tree-column" aria-label="Tree">
         ${rows.problem && html`<${ProblemBox} problem=${rows.problem} />`}
         <${Tree} rows=${rows} chosen=${chosen} anchor=${anchor} slice=${drawn} agents=${agents} jump=${jump} onSeen=${onSeen} onChoose=${(row) => choose({ turn: row.turn, start: "", end: "", tab: tab === "tree" ? "chat" : query.tab }, {})} />
@@ -117,7 +118,7 @@ function Whole({ view, query, again }) {
       <section class="column chat-column" aria-label="Conversation">
         <${Chat} reading=${reading} session=${session} chosen=${chosen} anchor=${anchor} slice=${drawn} agents=${agents} cited=${cited} grown=${grown} />
       </section>
-      <aside class="column slice-column"><${SlicePanel} slice=${slice} anchor=${anchor} given=${given} onGiven=${onGiven} /></aside>
+      ${(anchor || !exported) && html`<aside class="column slice-column"><${SlicePanel} slice=${slice} anchor=${anchor} given=${given} onGiven=${onGiven} /></aside>`}
     </div>`;
 }
 
@@ -149,7 +150,7 @@ function useSessionKeys(now) {
       else if (event.key === "a" && !exported) choose({ anchor: anchor === chosen ? "" : chosen, turn: chosen }, {});
       else if (event.key === "Home") turnTo(view.first);
       else if (event.key === "End") turnTo(view.last);
-      else if (event.key === "t") choose({ tab: TABS[(TABS.indexOf(query.tab || "chat") + 1) % TABS.length] });
+      else if (event.key === "t") choose({ tab: following(tabsOf(anchor), query.tab || "chat") });
       else if (event.key === "Enter" && !/^(A|BUTTON|SUMMARY)$/.test(event.target.tagName)) fold(chosen);
       else return;
       event.preventDefault();
@@ -176,3 +177,5 @@ function fold(turn) {
   const open = !all.some((each) => each.open);
   for (const each of all) each.open = open;
 }
+
+const following = (names, name) => names[(names.indexOf(name) + 1) % names.length];

@@ -1,11 +1,13 @@
 // A branch as a chat: turns are read in both directions as one scrolls, and stay in their place.
 import { useEffect, useRef } from "preact/hooks";
+import { exported } from "slicebase/lib/api.js";
 import { html } from "slicebase/lib/html.js";
 import { useSteadyScroll } from "slicebase/lib/session_windows.js";
 import { Busy, ProblemBox } from "slicebase/lib/ui.js";
 import { inSlice } from "slicebase/views/session_slice.js";
 import { TurnBlock } from "slicebase/views/session_turn.js";
 
+const [BEGINNING, END] = exported && exported.cut ? ["this page begins here", "this page ends here"] : ["the beginning", "the end"];
 const NEAR = 900; // pixels from an end at which more is read
 
 export function Chat({ reading, session, chosen, anchor, slice, agents, cited, grown }) {
@@ -35,10 +37,10 @@ export function Chat({ reading, session, chosen, anchor, slice, agents, cited, g
   }, [grown, reading.turns.length]);
   return html`<div class="chat" ref=${box} onScroll=${look} tabindex="0" role="region" aria-label="Chat">
     ${reading.problem && html`<${ProblemBox} problem=${reading.problem} />`}
-    ${reading.earlier ? html`<p class="faint end">earlier turns …</p>` : reading.turns.length > 0 && html`<p class="faint end">the beginning</p>`}
+    ${reading.earlier ? html`<p class="faint end">earlier turns …</p>` : reading.turns.length > 0 && html`<p class="faint end">${BEGINNING}</p>`}
     ${reading.turns.map((turn) => html`<${TurnBlock} key=${turn.turn} turn=${turn} session=${session} isChosen=${turn.turn === chosen} isAnchor=${turn.turn === anchor}
       hasSlice=${Boolean(slice)} selected=${slice ? inSlice(slice, turn.turn, turn.number) : null} agents=${agents.get(turn.turn)} cited=${cited && cited.turn === turn.turn ? cited : null} />`)}
     ${!reading.turns.length && !reading.problem && html`<${Busy} />`}
-    ${reading.later ? html`<p class="faint end">later turns …</p>` : reading.turns.length > 0 && html`<p class="faint end">the end</p>`}
+    ${reading.later ? html`<p class="faint end">later turns …</p>` : reading.turns.length > 0 && html`<p class="faint end">${END}</p>`}
   </div>`;
 }

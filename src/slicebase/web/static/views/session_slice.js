@@ -55,7 +55,6 @@ export const inSlice = (slice, turn, number) => slice.selected.get(turn) || slic
 
 export function SlicePanel({ slice, anchor, given, onGiven }) {
   const policies = useAnswer("/policies");
-  if (!anchor && exported) return null;
   if (!anchor) return html`<section class="slice-panel" aria-label="Context slice"><h2>Context slice</h2><${Empty}>Choose a turn and press <kbd>a</kbd>, or its button “anchor”: the turns that a policy selects around it are drawn on the tree.<//></section>`;
   const found = slice && slice.found;
   const values = found ? { ...found.parameters, ...found.parameters.phase_weights } : null;

@@ -35,7 +35,7 @@ export function Tree({ rows, chosen, anchor, slice, onChoose, onSeen, agents, ju
   }, [first, last, rows.total, rows.want]);
   useEffect(() => {
     if (jump === null || !box.current) return;
-    const at = jump.number * HEIGHT;
+    const at = (jump.number - rows.begin) * HEIGHT;
     if (at < box.current.scrollTop + HEIGHT || at > box.current.scrollTop + box.current.clientHeight - 2 * HEIGHT) {
       box.current.scrollTop = Math.max(0, at - box.current.clientHeight / 3);
     }
@@ -47,7 +47,7 @@ export function Tree({ rows, chosen, anchor, slice, onChoose, onSeen, agents, ju
       ${shown.map((number) => html`<${Row} key=${number} number=${number} row=${rows.row(number)} width=${rows.width} total=${rows.total}
         isChosen=${(rows.row(number) || {}).turn === chosen} isAnchor=${(rows.row(number) || {}).turn === anchor} slice=${slice} onChoose=${onChoose} agents=${agents} />`)}
     </div>
-    ${slice && html`<${Overview} slice=${slice} total=${rows.total} top=${top} height=${height} />`}
+    ${slice && html`<${Overview} slice=${slice} begin=${rows.begin} total=${rows.total} top=${top} height=${height} />`}
   </div>`;
 }
 
@@ -60,7 +60,7 @@ function selectedAs({ way, distance, priority, phase }) {
 function Row({ number, row, width, total, isChosen, isAnchor, slice, onChoose, agents }) {
   const style = { top: `${number * HEIGHT}px` };
   if (!row) return html`<div class="tree-row waiting" style=${style}><span class="row-words faint">…</span></div>`;
-  const selected = slice && inSlice(slice, row.turn, number);
+  const selected = slice && inSlice(slice, row.turn, row.number);
   const left = slice && slice.left.get(row.turn);
   const why = !slice ? "" : selected
     ? selectedAs(selected)
@@ -113,10 +113,10 @@ function LaneLines({ row, width }) {
 }
 
 /** Where the selected turns are in all of the session, and which part is in sight. */
-function Overview({ slice, total, top, height }) {
+function Overview({ slice, begin, total, top, height }) {
   const at = (number) => `${(100 * number) / Math.max(1, total)}%`;
   return html`<div class="overview" aria-hidden="true" style=${{ top: `${top}px`, height: `${height}px` }}>
     <span class="sight" style=${{ top: at(top / HEIGHT), height: at(height / HEIGHT) }}></span>
-    ${[...slice.selected.values(), ...slice.marks.values()].slice(0, 600).map((each) => html`<span key=${each.number} class=${`phase-${each.phase}`} style=${{ top: at(each.number) }}></span>`)}
+    ${[...slice.selected.values(), ...slice.marks.values()].slice(0, 600).map((each) => html`<span key=${each.number} class=${`phase-${each.phase}`} style=${{ top: at(each.number - begin) }}></span>`)}
   </div>`;
 }
