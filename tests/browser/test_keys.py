@@ -96,3 +96,37 @@ def test_colours_are_chosen_once_for_all_views(look: Look, server: Server) -> No
     visit.page.goto(f"{server.url}/runs")
     visit.settle()
     assert visit.run("document.documentElement.dataset.theme") == "dark"
+
+
+TYPE_ON = """() => {
+    const box = document.querySelector("main input[type=search]");
+    const told = history.replaceState;
+    history.replaceState = function (...given) {
+        told.apply(this, given);
+        history.replaceState = told;
+        setTimeout(() => type(box.value + "t"), 0);  // the next key comes before the next frame
+        setTimeout(() => type(box.value + "s"), 100);
+    };
+    const type = (text) => {
+        Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value").set.call(box, text);
+        box.dispatchEvent(new Event("input", { bubbles: true }));
+    };
+    type("discoun");
+}"""
+
+
+@pytest.mark.parametrize("path", ["/library", "/sessions"])
+def test_no_letter_is_lost_while_a_search_follows_the_typing(look: Look, server: Server, path: str) -> None:
+    visit = look(server.url + path)
+    visit.run(TYPE_ON)
+    visit.page.wait_for_url("**?q=discounts")
+    visit.settle()
+    assert visit.page.locator("main input[type=search]").input_value() == "discounts"
+
+
+def test_words_that_are_typed_do_not_follow_to_another_view(look: Look, server: Server) -> None:
+    visit = look(server.url + "/library")
+    visit.page.locator("main input[type=search]").press_sequentially("codes")
+    visit.page.get_by_role("link", name="Proof", exact=True).click()
+    visit.page.wait_for_timeout(400)
+    assert visit.address == "/proof"

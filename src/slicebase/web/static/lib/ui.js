@@ -1,5 +1,5 @@
 // What views are made of.
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { html } from "slicebase/lib/html.js";
 import { Link, href } from "slicebase/lib/router.js";
 
@@ -109,7 +109,7 @@ export function Empty({ children }) {
 
 export function ProblemBox({ problem, again }) {
   return html`<div class="problem" role="alert">
-    <strong>${problem.message}</strong> ${problem.code && html`<code>${problem.code}</code>`}
+    <strong>${problem.message}</strong> ${problem.where && problem.where.file && html`<code>${[problem.where.file, problem.where.line, problem.where.column].filter((each) => each !== null).join(":")}</code> `}${problem.code && html`<code>${problem.code}</code>`}
     ${problem.hint && html`<div class="faint">${problem.hint}</div>`}
     ${again && html`<button type="button" class="small" onClick=${again}>try again</button>`}
   </div>`;
@@ -155,7 +155,10 @@ export function Facts({ of }) {
 export function SearchBox({ value, onWords, label, placeholder, autofocus = false }) {
   const [words, setWords] = useState(value);
   const waiting = useRef(0);
-  useEffect(() => setWords(value), [value]);
+  useLayoutEffect(() => { // at once: a key that is pressed before the next frame is drawn must not be lost
+    setWords(value);
+    return () => clearTimeout(waiting.current);
+  }, [value]);
   const typed = (event) => {
     const text = event.currentTarget.value;
     setWords(text);

@@ -1,5 +1,5 @@
 // Contexts: a question with the context that a model would see, the recorded ones, and one of them.
-import { useEffect, useState } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
 import { useAnswer, usePages } from "slicebase/lib/api.js";
 import { html } from "slicebase/lib/html.js";
 import { go, href, Link } from "slicebase/lib/router.js";
@@ -26,7 +26,7 @@ function useRuns() {
 
 function Asked({ query }) {
   const [values, setValues] = useState(query);
-  useEffect(() => setValues(query), [JSON.stringify(query)]);
+  useLayoutEffect(() => setValues(query), [JSON.stringify(query)]); // at once, before another key is pressed
   const set = (name) => (event) => setValues({ ...values, [name]: event.currentTarget.value });
   const ask = (event) => {
     event.preventDefault();
