@@ -1,7 +1,7 @@
 """What a claim cites, of every kind of text: it opens in its place, with the cited words marked."""
 
 import re
-from pathlib import Path
+from collections.abc import Iterator
 
 import pytest
 
@@ -18,9 +18,9 @@ TOLD = {
 }
 
 
-@pytest.fixture
-def told(tmp_path: Path) -> Path:
-    shown = demo(tmp_path)
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    shown = demo(tmp_path_factory.mktemp("told"))
     with Slicebase.open(shown.root, shown.root, create=False) as memory:
         (shown.root / "halls.txt").write_text("".join(f"The shelf number {each} is empty.\n\n" for each in range(400)))
         document = memory.add(shown.root / "halls.txt")
@@ -29,30 +29,28 @@ def told(tmp_path: Path) -> Path:
         memory.runs.start("told", "Cite every kind of text.", done="It is cited.")
         for kind, quote in TOLD.items():
             memory.runs.claim("told", f"Told by a {kind}.", id=kind, status="verified", cite=(sources[kind], quote))
-    return shown.root
+    with Server(lambda: at_rest(shown.root)) as server:
+        yield server
 
 
 @pytest.mark.parametrize("kind", TOLD)
-def test_a_claim_leads_to_the_cited_words_in_their_place(look: Look, told: Path, kind: str) -> None:
-    with Server(lambda: at_rest(told)) as server:
-        claims = look(f"{server.url}/run/told?tab=claims")
-        item = claims.page.locator(".item", has_text=f"Told by a {kind}.")
-        item.locator("button[aria-expanded]").click()
-        claims.settle()
-        assert item.locator("blockquote mark").inner_text() == TOLD[kind]
-        item.get_by_role("link", name="open in its place").click()
-        claims.settle()
-        assert _marked(claims.page.locator("main mark").all_inner_texts()) == TOLD[kind]
-        why = look(f"{server.url}/proof/why?ref=claim:told/{kind}")
-        assert TOLD[kind] in why.page.locator(".why-card", has_text="chunk").last.inner_text()
-        for link in (1, 2):  # that of the evidence, and that of its chunk
-            why.page.goto(f"{server.url}/proof/why?ref=claim:told/{kind}")
-            why.settle()
-            why.page.locator(".why-card").nth(link).get_by_role("link").click()
-            why.settle()
-            assert _marked(why.page.locator("main mark").all_inner_texts()) == TOLD[kind]
-        for visit in (claims, why):
-            visit.close()
+def test_a_claim_leads_to_the_cited_words_in_their_place(look: Look, told: Server, kind: str) -> None:
+    claims = look(f"{told.url}/run/told?tab=claims")
+    item = claims.page.locator(".item", has_text=f"Told by a {kind}.")
+    item.locator("button[aria-expanded]").click()
+    claims.settle()
+    assert item.locator("blockquote mark").inner_text() == TOLD[kind]
+    item.get_by_role("link", name="open in its place").click()
+    claims.settle()
+    assert _marked(claims.page.locator("main mark").all_inner_texts()) == TOLD[kind]
+    why = look(f"{told.url}/proof/why?ref=claim:told/{kind}")
+    assert TOLD[kind] in why.page.locator(".why-card", has_text="chunk").last.inner_text()
+    for link in (1, 2):  # that of the evidence, and that of its chunk
+        why.page.goto(f"{told.url}/proof/why?ref=claim:told/{kind}")
+        why.settle()
+        why.page.locator(".why-card").nth(link).get_by_role("link").click()
+        why.settle()
+        assert _marked(why.page.locator("main mark").all_inner_texts()) == TOLD[kind]
 
 
 def _marked(texts: list[str]) -> str:

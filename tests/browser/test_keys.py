@@ -86,7 +86,7 @@ def test_the_first_key_skips_the_navigation(look: Look, server: Server) -> None:
 
 
 def test_colours_are_chosen_once_for_all_views(look: Look, server: Server) -> None:
-    visit = look(server.url)
+    visit = look(server.url, alone=True)
     colour = "getComputedStyle(document.documentElement).backgroundColor"
     light = visit.run(colour)
     visit.page.get_by_role("button", name="Colours").click()

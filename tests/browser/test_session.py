@@ -173,9 +173,8 @@ def test_a_server_that_stops_is_missed_and_found_again(live: tuple[Server, Path]
 def test_many_pages_of_one_browser_watch_at_once(live: tuple[Server, Path], look: Look, tmp_path: Path) -> None:
     """A browser has six connections to a server, and a page that watches must not keep one for itself."""
     server, root = live
-    first = look(f"{server.url}/session/{GROWING}")
+    first = look(f"{server.url}/session/{GROWING}", alone=True)
     others = [first.page.context.new_page() for _ in range(8)]
-    first.allowed = ("another page was opened",)
     for page in others:
         page.goto(f"{server.url}/session/{GROWING}?turn={turn_id(103, GROWING)}")
         page.wait_for_selector("text=Line 3 of a talk")

@@ -10,12 +10,21 @@ from urllib.parse import urlsplit
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from playwright.sync_api import Browser, ConsoleMessage, Dialog, Page, Request
+    from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Dialog, Page, Request
 
 PROGRAMS: Final = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
 MISSING: Final = "Chromium is missing: `apt-get install chromium` installs it, or CHROMIUM names another one"
 SECONDS: Final = 30
-_QUIET: Final = 0.15  # seconds without a sign of work after which a view is complete
+# A round of a page: frames in which it draws, and the pauses after which it asks for what it draws next. All of it is
+# time of the page itself, so that a busy machine makes it longer. Returns whether a part says that it still reads.
+_ROUND: Final = """() => new Promise((done) => {
+    const pause = (milliseconds) => new Promise((over) => setTimeout(over, milliseconds));
+    const frame = () => new Promise((over) => requestAnimationFrame(over));
+    (async () => {
+        for (const milliseconds of [0, 30, 0]) { await frame(); await pause(milliseconds); }
+        done(document.querySelector("main .busy, main [aria-busy=true]") !== null);
+    })();
+})"""
 _STREAM: Final = "/api/v1/changes"  # it is open as long as the page
 
 
@@ -30,32 +39,46 @@ def chromium() -> "Iterator[Browser]":
     arguments = ["--no-sandbox"] if os.geteuid() == 0 else []  # root has no sandbox
     with sync_playwright() as started:
         browser = started.chromium.launch(executable_path=program, args=[*arguments, "--font-render-hinting=none"])
+        _new_context(browser)  # the first one is shared
         yield browser
         browser.close()
 
 
+def _new_context(browser: "Browser") -> "BrowserContext":
+    made = browser.new_context(
+        locale="en-GB", timezone_id="UTC", permissions=["clipboard-read", "clipboard-write"], reduced_motion="reduce"
+    )
+    made.set_default_timeout(1000 * SECONDS)
+    return made
+
+
 class Visit:
-    """A page that was opened. `troubles` are errors, dialogs, and requests that leave the server."""
+    """A page that was opened. `troubles` are errors, dialogs, and requests that leave the server.
+
+    Pages share what a browser keeps, such as the files of the pages; one that is `alone` has nothing of the others.
+    """
 
     def __init__(
-        self, browser: "Browser", address: str, *, dark: bool = False, width: int = 1280, height: int = 800
+        self,
+        browser: "Browser",
+        address: str,
+        *,
+        dark: bool = False,
+        width: int = 1280,
+        height: int = 800,
+        alone: bool = False,
     ) -> None:
         self._troubles: list[str] = []
         self.requests: list[str] = []
         self._open: set[Request] = set()
         self.allowed: tuple[str, ...] = ()  # beginnings of troubles that a test wants
         self._host = urlsplit(address).netloc
-        self._context = browser.new_context(
-            viewport={"width": width, "height": height},
-            color_scheme="dark" if dark else "light",
-            reduced_motion="reduce",
-            locale="en-GB",
-            timezone_id="UTC",
-            permissions=["clipboard-read", "clipboard-write"],
-        )
-        self._context.set_default_timeout(1000 * SECONDS)
+        self._context = _new_context(browser) if alone else browser.contexts[0]
+        self._alone = alone
         self.page: Page = self._context.new_page()
-        self._context.on("page", lambda page: self._trouble(f"another page was opened: {page.url}"))
+        self.page.set_viewport_size({"width": width, "height": height})
+        self.page.emulate_media(color_scheme="dark" if dark else "light")
+        self.page.on("popup", lambda page: self._trouble(f"another page was opened: {page.url}"))
         self.page.on("console", self._said)
         self.page.on("pageerror", lambda error: self._trouble(f"error: {error}"))
         self.page.on("request", self._asked)
@@ -68,12 +91,13 @@ class Visit:
     def settle(self) -> None:
         """Waits until the view is there, all that it asked for has come, and nothing of it says that it still reads."""
         self.page.wait_for_selector("main h1")
-        until, quiet_since = monotonic() + SECONDS, monotonic()
-        while monotonic() - quiet_since < _QUIET:
+        until = monotonic() + SECONDS
+        while True:
+            asked = len(self.requests)
+            reads = self.page.evaluate(_ROUND)
+            if not (reads or self._open or len(self.requests) > asked):
+                return
             assert monotonic() < until, (self.page.url, [each.url for each in self._open])
-            self.page.wait_for_timeout(25)
-            if self._open or self.page.locator("main .busy, main [aria-busy=true]").count():
-                quiet_since = monotonic()
 
     @property
     def text(self) -> str:
@@ -96,7 +120,10 @@ class Visit:
         return self.page.evaluate(script, *arguments)
 
     def close(self) -> None:
-        self._context.close()
+        if self._alone:
+            self._context.close()
+        elif not self.page.is_closed():
+            self.page.close()
 
     @property
     def troubles(self) -> list[str]:

@@ -4,8 +4,10 @@ import hashlib
 import json
 import re
 
+import pytest
 from starlette.testclient import TestClient
 
+from slicebase.web import pages
 from slicebase.web.pages import FOLDER, page_files, strict_headers
 from tests.paths import PROJECT
 
@@ -63,3 +65,30 @@ def test_the_policy_of_the_pages_allows_their_own_files_and_nothing_else() -> No
     own = {"style-src": "'self'", "img-src": "'self' data:", "connect-src": "'self'", "font-src": "'self'"}
     never = dict.fromkeys(("default-src", "base-uri", "form-action", "frame-ancestors", "trusted-types"), "'none'")
     assert rules == {**own, **never, "require-trusted-types-for": "'script'"}
+
+
+def test_the_page_names_every_module_so_that_none_waits_for_another(client: TestClient) -> None:
+    named = re.findall(r'<link rel="modulepreload" href="([^"]+)">', client.get("/").text)
+    assert len(named) == len([path for path in page_files() if path.endswith((".js", ".mjs"))])
+
+
+def test_a_file_is_kept_by_a_browser_until_a_file_of_the_pages_changes(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    named = set(re.findall(r'"(/static/[^"]+\.\w+)"', client.get("/").text))
+    assert len(named) > 50
+    for path in named:
+        answer = client.get(path)
+        assert (answer.status_code, answer.headers["cache-control"]) == (200, "max-age=31536000, immutable"), path
+    assert client.get("/static/app.js").headers["cache-control"] == "no-cache"
+    others = {**page_files(), "style.css": page_files()["style.css"]._replace(etag='"other"')}
+    monkeypatch.setattr(pages, "page_files", lambda: others)
+    for computed in (pages.front_page, pages.digest_of_all):
+        computed.cache_clear()
+    after = set(re.findall(r'"(/static/[^"]+\.\w+)"', client.get("/").text))
+    assert len(after) == len(named)
+    assert not after & named
+    assert client.get(min(named)).status_code == 404
+    monkeypatch.undo()
+    for computed in (pages.front_page, pages.digest_of_all):
+        computed.cache_clear()

@@ -23,7 +23,7 @@ from slicebase.web.changes import Watchers
 from slicebase.web.endpoints import PREFIX, Endpoint, Parameters, Raw
 from slicebase.web.memories import Memories
 from slicebase.web.openapi import document
-from slicebase.web.pages import is_view, page_files, strict_headers
+from slicebase.web.pages import front_page, is_view, static_file, strict_headers
 from slicebase.web.problems import WrongMethodError, answer_to
 from slicebase.web.progress import VERIFY_PATH, verified
 from slicebase.web.routes import ApiRoutes
@@ -177,10 +177,11 @@ def _stream(request: Request, events: Callable[[], AsyncIterator[bytes]]) -> Res
 
 
 async def _static(request: Request) -> Response:
-    file = page_files().get(request.path_params["path"])
-    if file is None:
+    found = static_file(request.path_params["path"])
+    if found is None:
         raise SlicebaseError("no-address", "there is no such file")
-    headers = {"etag": file.etag, "cache-control": "no-cache"}
+    file, keep = found
+    headers = {"etag": file.etag, "cache-control": keep}
     if request.headers.get("if-none-match") == file.etag:
         return Response(status_code=HTTPStatus.NOT_MODIFIED, headers=headers)
     return Response(file.data, media_type=file.media_type, headers=headers)
@@ -188,10 +189,9 @@ async def _static(request: Request) -> Response:
 
 async def _page(request: Request) -> Response:
     """Returns the one page, which reads its address itself: every view has an address that can be shared."""
-    file = page_files()["index.html"]
     known = is_view(request.scope.get("raw_path", b"").decode("latin-1") or request.url.path)
     status = HTTPStatus.OK if known else HTTPStatus.NOT_FOUND
-    return Response(file.data, status, media_type=file.media_type, headers={"cache-control": "no-cache"})
+    return Response(front_page(), status, media_type="text/html", headers={"cache-control": "no-cache"})
 
 
 async def _no_endpoint(request: Request) -> Response:

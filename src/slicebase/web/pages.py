@@ -1,7 +1,8 @@
 """The files of the pages: HTML, style sheets and ES modules, with the headers that keep a browser strict.
 
-There is no build step: a browser loads the modules as they are. Nothing is loaded from another host, and no text can
-become markup or a script: the policy of the pages forbids both (CSP with trusted types).
+There is no build step: a browser loads the modules as they are. The page names all of them, so that none waits for
+another, and by the digest of the whole, so that a browser asks for each once. Nothing is loaded from another host, and
+no text can become markup or a script: the policy of the pages forbids both (CSP with trusted types).
 """
 
 import base64
@@ -22,6 +23,9 @@ _TYPES: Final = {
     ".txt": "text/plain; charset=utf-8",
     ".json": "application/json",
 }
+_PREFIX: Final = "/static/"
+_FOREVER: Final = "max-age=31536000, immutable"
+_ASK_AGAIN: Final = "no-cache"
 _IMPORT_MAP: Final = re.compile(r'<script type="importmap">(.*?)</script>', re.DOTALL)
 _VIEW: Final = re.compile(r"match: is\(([^)]*)\)")  # in the table of views, which is the only one
 
@@ -47,6 +51,33 @@ def page_files() -> Mapping[str, PageFile]:
 
 
 @cache
+def front_page() -> bytes:
+    """Returns the one page of the application, which names its files by the digest of all of them."""
+    modules = [path for path in page_files() if path.endswith((".js", ".mjs"))]
+    links = "".join(f'<link rel="modulepreload" href="{_PREFIX}{path}">\n    ' for path in modules)
+    page = page_files()["index.html"].data.decode().replace('<script type="module"', f'{links}<script type="module"')
+    return page.replace(_PREFIX, f"{_PREFIX}{digest_of_all()}/").encode()
+
+
+@cache
+def digest_of_all() -> str:
+    """Returns the digest of all files of the pages: files of two versions are never in one page."""
+    etags = "".join(f"{path} {file.etag}\n" for path, file in page_files().items())
+    return hashlib.sha256(etags.encode()).hexdigest()[:16]
+
+
+def static_file(path: str) -> tuple[PageFile, str] | None:
+    """Returns a file by its path below `/static/`, and for how long a browser may keep it; None if there is none."""
+    version, _, rest = path.partition("/")
+    if version == digest_of_all():
+        path, keep = rest, _FOREVER
+    else:
+        keep = _ASK_AGAIN
+    file = page_files().get(path)
+    return None if file is None else (file, keep)
+
+
+@cache
 def views() -> tuple[tuple[str, ...], ...]:
     """Returns the addresses of the views, as the pages know them: the parts of a path, `*` for any."""
     table = page_files()["views/table.js"].data.decode()
@@ -66,7 +97,7 @@ def is_view(path: str) -> bool:
 def strict_headers() -> tuple[tuple[str, str], ...]:
     """Returns the headers of every answer."""
     return (
-        ("content-security-policy", content_policy(page_files()["index.html"].data.decode())),
+        ("content-security-policy", content_policy(front_page().decode())),
         ("x-content-type-options", "nosniff"),
         ("x-frame-options", "DENY"),
         ("referrer-policy", "no-referrer"),
