@@ -62,9 +62,9 @@ def test_keys_go_to_every_view_search_and_list_themselves(look: Look, server: Se
         visit.page.wait_for_function("path => location.pathname === path", arg=path)
         visit.settle()
     visit.page.keyboard.press("?")
-    assert "go to Library" in visit.page.inner_text("[role=dialog]")
+    assert "go to Library" in visit.page.get_by_role("dialog").inner_text()
     visit.page.keyboard.press("?")
-    assert visit.page.locator("[role=dialog]").count() == 0
+    assert visit.page.get_by_role("dialog").count() == 0
     visit.page.keyboard.press("/")
     visit.page.wait_for_function("() => location.pathname === '/library'")
     visit.settle()
@@ -130,3 +130,57 @@ def test_words_that_are_typed_do_not_follow_to_another_view(look: Look, server: 
     visit.page.get_by_role("link", name="Proof", exact=True).click()
     visit.page.wait_for_timeout(400)
     assert visit.address == "/proof"
+
+
+def test_the_list_of_keys_takes_the_focus_and_escape_gives_it_back(look: Look, server: Server) -> None:
+    visit = look(server.url)
+    keys = visit.page.get_by_role("button", name="Keys")
+    keys.focus()
+    visit.page.keyboard.press("Enter")
+    visit.page.get_by_role("dialog").wait_for()
+    assert visit.run("Boolean(document.activeElement.closest('dialog'))")
+    visit.page.keyboard.press("Escape")
+    visit.page.get_by_role("dialog").wait_for(state="detached")
+    assert "Keys" in visit.run(FOCUS)["name"]
+
+
+def test_keys_of_one_letter_can_be_switched_off(look: Look, server: Server, shown: Shown) -> None:
+    """WCAG 2.1.4: who speaks to a machine, or hits keys by accident, must not be led away."""
+    visit = look(server.url + address_of("session", shown), alone=True)
+    here = visit.address
+    visit.page.keyboard.press("?")
+    visit.page.get_by_label("keys of one character").uncheck()
+    visit.page.keyboard.press("Escape")
+    visit.page.get_by_role("dialog").wait_for(state="detached")
+    visit.page.keyboard.type("jat?gl/")
+    visit.settle()
+    assert visit.address == here
+    assert visit.page.get_by_role("dialog").count() == 0
+    visit.page.reload()
+    visit.settle()
+    visit.page.keyboard.type("gl")
+    visit.settle()
+    assert visit.address == here
+
+
+def test_a_link_to_another_view_leads_the_focus_to_its_content(look: Look, server: Server) -> None:
+    visit = look(server.url)
+    visit.page.get_by_role("link", name="all sessions").focus()
+    visit.page.keyboard.press("Enter")
+    visit.page.wait_for_function("() => location.pathname === '/sessions'")
+    visit.settle()
+    assert visit.run(FOCUS)["tag"] == "MAIN"
+    visit.page.wait_for_function("() => document.getElementById('voice').textContent === 'Sessions'")
+
+
+def test_an_event_is_opened_and_left_with_the_keyboard(look: Look, server: Server, shown: Shown) -> None:
+    visit = look(server.url + address_of("run", shown))
+    visit.page.locator(".event button").nth(3).focus()
+    before = visit.run(FOCUS)["name"]
+    visit.page.keyboard.press("Enter")
+    visit.page.wait_for_function("() => document.activeElement.matches('.event-panel')")
+    visit.settle()
+    visit.page.keyboard.press("Escape")
+    visit.page.locator(".event-panel").wait_for(state="detached")
+    visit.settle()
+    assert visit.run(FOCUS)["name"] == before

@@ -132,6 +132,7 @@ def test_a_session_grows_while_one_watches(live: tuple[Server, Path], look: Look
     )
     visit.page.wait_for_selector("text=Line 6 of a talk")
     visit.page.wait_for_selector("text=8 turns")
+    visit.page.wait_for_function("() => document.getElementById('voice').textContent === 'The session grows: 8 turns.'")
     assert visit.run("performance.getEntriesByType('navigation').length") == 1
 
 
@@ -206,3 +207,70 @@ def test_a_text_is_copied_where_a_browser_has_no_clipboard_for_pages(look: Look,
     visit.page.get_by_role("button", name="copy as command").click()
     visit.page.wait_for_selector("button:text-is('copied')")
     assert visit.run("window.taken") == visit.page.inner_text("pre.command")
+
+
+ACTIVE = """() => {
+    const named = document.querySelector("[role=listbox]").getAttribute("aria-activedescendant");
+    const row = document.getElementById(named);
+    return row && { place: Number(row.ariaPosInSet), selected: row.ariaSelected, turn: row.id.slice(4) };
+}"""
+
+
+def test_the_tree_has_the_keys_of_a_list(look: Look, server: Server, shown: Shown) -> None:
+    visit = look(server.url + address_of("session", shown))
+    total = int(visit.page.locator(".tree-row").first.get_attribute("aria-setsize") or 0)
+    visit.page.locator(".tree").focus()
+    for key, place in (("ArrowDown", 2), ("ArrowDown", 3), ("ArrowUp", 2), ("End", total), ("ArrowDown", total),
+                    ("ArrowUp", total - 1), ("Home", 1), ("ArrowUp", 1)):  # fmt: skip
+        visit.page.keyboard.press(key)
+        visit.settle()
+        found = visit.run(ACTIVE)
+        assert (found["place"], found["selected"]) == (place, "true"), key
+        assert found["turn"] in visit.address or key in ("Home", "ArrowUp")
+        assert visit.page.locator(f'article.is-chosen[data-turn="{found["turn"]}"]').count() == 1
+        assert visit.run("document.activeElement.matches('.tree')")
+    visit.page.keyboard.press("PageDown")
+    visit.settle()
+    assert visit.run(ACTIVE)["place"] > 5
+
+
+def test_the_chosen_row_is_in_the_page_wherever_the_tree_is_scrolled_to(
+    look: Look, server: Server, shown: Shown
+) -> None:
+    visit = look(server.url + address_of("slice", shown))
+    for top in (0, 9_000, 100_000):
+        visit.page.locator(".tree").evaluate("(each, top) => { each.scrollTop = top; }", top)
+        visit.settle()
+        assert visit.run(ACTIVE)["turn"] == ANCHOR
+
+
+def test_enter_in_the_tree_of_a_phone_opens_the_turn(look: Look, server: Server, shown: Shown) -> None:
+    visit = look(server.url + address_of("session", shown) + "?tab=tree", width=390)
+    visit.page.locator(".tree").focus()
+    visit.page.keyboard.press("ArrowDown")
+    visit.settle()
+    assert visit.page.locator(".tree").is_visible()
+    visit.page.keyboard.press("Enter")
+    visit.settle()
+    assert visit.page.locator(".chat").is_visible()
+
+
+def test_a_slice_that_is_drawn_again_is_said_once_and_without_hashes(look: Look, server: Server, shown: Shown) -> None:
+    visit = look(server.url + address_of("slice", shown))
+    visit.page.wait_for_function("() => document.getElementById('voice').textContent.includes('The slice has')")
+    visit.run("""() => {
+        window.said = [];
+        new MutationObserver(() => window.said.push(document.getElementById("voice").textContent))
+            .observe(document.getElementById("voice"), { childList: true, characterData: true, subtree: true });
+    }""")
+    assert visit.page.locator("[aria-live], [role=status], [role=log]").count() == 1
+    visit.page.locator("#p-max_radius").focus()
+    before = slice_id(visit)
+    for _ in range(5):
+        visit.page.keyboard.press("ArrowLeft")
+    slice_id(visit, after=before)
+    visit.page.wait_for_function("() => window.said.length > 0")
+    visit.settle()
+    said = visit.run("window.said")
+    assert len(said) < 5
+    assert all(each.startswith("The slice has") and len(each) < 60 for each in said)

@@ -13,6 +13,29 @@ from tests.browser.servers import Server
 HEADINGS = """() => [...document.querySelectorAll("h1, h2, h3, h4, h5, h6")]
     .filter((each) => each.offsetParent).map((each) => Number(each.tagName[1]))"""
 
+# Names of elements that are not in the page, and roles whose keys no test presses.
+PROMISES = """() => {
+    const found = [];
+    for (const name of ["aria-activedescendant", "aria-controls", "aria-describedby", "aria-labelledby", "aria-owns"]) {
+        for (const each of document.querySelectorAll(`[${name}]`)) {
+            for (const id of each.getAttribute(name).split(/\\s+/)) {
+                if (!document.getElementById(id)) found.push(`${name}=${id}`);
+            }
+        }
+    }
+    const widgets = /^(tab|tablist|menu.*|tree|treeitem|grid|radio.*|combobox|slider|spinbutton|switch|toolbar)$/;
+    for (const each of document.querySelectorAll("[role]")) if (widgets.test(each.role)) found.push(each.role);
+    return found;
+}"""
+# WCAG 1.4.12: the least that a reader may set.
+SPACED = """() => {
+    const style = new CSSStyleSheet();
+    style.replaceSync(`* { line-height: 1.5 !important; letter-spacing: .12em !important; }
+        * { word-spacing: .16em !important; }
+        p { margin-bottom: 2em !important; }`);
+    document.adoptedStyleSheets = [style];
+}"""
+
 
 @pytest.mark.parametrize("view", VIEWS)
 def test_a_view_is_complete_and_readable_in_light_and_dark_and_on_a_phone(
@@ -29,6 +52,7 @@ def test_a_view_is_complete_and_readable_in_light_and_dark_and_on_a_phone(
     levels = visit.run(HEADINGS)
     assert levels[0] == 1
     assert all(after - before <= 1 for before, after in itertools.pairwise(levels)), levels
+    assert visit.run(PROMISES) == []
     light = serious_findings(visit)
     visit.page.emulate_media(color_scheme="dark")
     visit.page.set_viewport_size({"width": 390, "height": 844})  # a phone
@@ -36,6 +60,39 @@ def test_a_view_is_complete_and_readable_in_light_and_dark_and_on_a_phone(
     dark = serious_findings(visit)
     assert (light, dark) == ([], [])
     assert visit.overflow <= 0
+    visit.page.set_viewport_size({"width": 320, "height": 256})  # 1280 by 1024 at 400 %
+    visit.run(SPACED)
+    visit.settle()
+    assert visit.overflow <= 0
+
+
+def test_what_is_chosen_is_seen_without_our_colours(look: Look, server: Server, shown: Shown) -> None:
+    visit = look(server.url + address_of("slice", shown))
+    visit.page.emulate_media(forced_colors="active")
+    for chosen, other in (
+        (".tree-row.is-chosen", ".tree-row:not(.is-chosen)"),
+        ("nav.top a[aria-current]", "nav.top a:not([aria-current])"),
+    ):
+        styles = [
+            visit.page.locator(each).first.evaluate("(each) => getComputedStyle(each).outlineStyle")
+            for each in (chosen, other)
+        ]
+        assert styles == ["solid", "none"]
+    colour = "(each) => getComputedStyle(each).backgroundColor"
+    run = look(server.url + address_of("run", shown))
+    run.page.emulate_media(forced_colors="active")
+    used, track = (run.page.locator(each).first.evaluate(colour) for each in (".meter .used", ".meter .track"))
+    assert used != track
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_more_contrast_is_given_to_who_asks_for_it(look: Look, server: Server, dark: bool) -> None:
+    visit = look(server.url, dark=dark)
+    visit.page.emulate_media(contrast="more")
+    colours = [
+        visit.page.locator(each).first.evaluate("(each) => getComputedStyle(each).color") for each in (".faint", "h1")
+    ]
+    assert colours[0] == colours[1]
 
 
 def test_an_address_without_a_view_says_so_and_one_without_data_too(look: Look, server: Server) -> None:

@@ -1,8 +1,9 @@
 // The application: the frame of every page, and the view that the address names.
 import { render } from "preact";
-import { useEffect, useErrorBoundary, useState } from "preact/hooks";
+import { useEffect, useErrorBoundary, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { exported } from "slicebase/lib/api.js";
 import { html } from "slicebase/lib/html.js";
+import { lettersAreOn, say, switchLetters, useKeys } from "slicebase/lib/keyboard.js";
 import { go, Link, useRoute } from "slicebase/lib/router.js";
 import { ProblemBox } from "slicebase/lib/ui.js";
 import { VIEWS } from "slicebase/views/table.js";
@@ -41,35 +42,56 @@ function useTheme() {
 const NEXT_THEME = { __proto__: null, "": "light", light: "dark", dark: "" };
 
 /** Keys: `/` searches, `g` and a letter go to a view, Escape leaves a field, `?` lists the keys of the view. */
-function useKeys(show) {
-  useEffect(() => {
-    let before = "";
-    const pressed = (event) => {
-      const typing = /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName);
-      if (typing && event.key === "Escape") event.target.blur();
-      if (typing || event.metaKey || event.ctrlKey || event.altKey) return;
-      const view = NAVIGATION.find(([, , key]) => key === event.key);
-      if (before === "g" && view) go(view[0]);
-      else if (event.key === "?") show((old) => !old);
-      else if (event.key === "/") {
-        const box = document.querySelector("main input[type=search]");
-        if (box) box.focus();
-        else go("/library");
-        event.preventDefault();
-      }
-      before = event.key;
-    };
-    window.addEventListener("keydown", pressed);
-    return () => window.removeEventListener("keydown", pressed);
-  }, []);
+function useViewKeys(show) {
+  const before = useRef("");
+  useKeys((event) => {
+    const view = NAVIGATION.find(([, , key]) => key === event.key);
+    if (before.current === "g" && view) {
+      show(false);
+      go(view[0]);
+    } else if (event.key === "?") show((old) => !old);
+    else if (event.key === "/") {
+      show(false);
+      const box = document.querySelector("main input[type=search]");
+      if (box) box.focus();
+      else go("/library");
+      event.preventDefault();
+    }
+    before.current = event.key;
+  });
 }
 
+/** The keys of a view. It takes the focus, Escape closes it, and the focus returns. */
 function Keys({ close, more = [] }) {
-  const rows = [["/", "search"], ...NAVIGATION.map(([, name, key]) => [`g ${key}`, `go to ${name}`]), ...more, ["Esc", "leave a field"], ["?", "these keys"]];
-  return html`<aside class="keys" role="dialog" aria-label="Keys">
+  const box = useRef(null);
+  const [letters, setLetters] = useState(lettersAreOn());
+  useLayoutEffect(() => {
+    const dialog = box.current;
+    dialog.showModal();
+    return () => dialog.close();
+  }, []);
+  const change = (event) => {
+    switchLetters(event.currentTarget.checked);
+    setLetters(event.currentTarget.checked);
+  };
+  const rows = [["/", "search"], ...NAVIGATION.map(([, name, key]) => [`g ${key}`, `go to ${name}`]), ...more, ["Esc", "leave a field, close what is open"], ["?", "these keys"]];
+  return html`<dialog class="keys" aria-label="Keys" ref=${box} onClose=${close}>
     <header><h2>Keys</h2><button type="button" class="small" onClick=${close}>close</button></header>
     <dl>${rows.map(([key, what]) => html`<div key=${key}><dt><kbd>${key}</kbd></dt><dd>${what}</dd></div>`)}</dl>
-  </aside>`;
+    <label><input type="checkbox" checked=${letters} onChange=${change} /> keys of one character</label>
+  </dialog>`;
+}
+
+/** Begins at the content of a view that another one led to, and says its title. */
+function useArrival(path, title) {
+  const first = useRef(path);
+  useEffect(() => {
+    if (first.current === path) return;
+    first.current = "";
+    const main = document.getElementById("main");
+    if (!main.querySelector("[autofocus]")) main.focus({ preventScroll: true });
+    say(title);
+  }, [path]);
 }
 
 /** A view. One that fails says so, and the rest of the page stays. */
@@ -83,11 +105,12 @@ function App() {
   const route = useRoute();
   const [chosen, setChosen] = useTheme();
   const [keys, showKeys] = useState(false);
-  useKeys(showKeys);
+  useViewKeys(showKeys);
   const view = VIEWS.find((each) => each.match(route));
   useEffect(() => {
     document.title = view ? `${view.title(route)} · Slicebase` : "Slicebase";
   }, [route.path]);
+  useArrival(route.path, view ? view.section : "No such page");
   const active = view ? view.section : "";
   return html`
     <a class="skip" href="#main">Skip to the content</a>
@@ -96,14 +119,15 @@ function App() {
       ${!exported && NAVIGATION.map(([path, name, key]) => html`<${Link} key=${path} to=${path} aria-current=${name === active ? "page" : undefined} title=${`g ${key}`}>${name}<//>`)}
       <span class="space"></span>
       ${exported && html`<span class="faint">exported ${exported.time.slice(0, 16).replace("T", " ")}</span>`}
-      <button type="button" class="small" onClick=${() => setChosen(NEXT_THEME[chosen])} aria-label="Colours">${chosen || "auto"}</button>
-      <button type="button" class="small" onClick=${() => showKeys(!keys)} aria-label="Keys">?</button>
+      <button type="button" class="small" onClick=${() => setChosen(NEXT_THEME[chosen])} aria-label=${`Colours: ${chosen || "auto"}`}>${chosen || "auto"}</button>
+      <button type="button" class="small" onClick=${() => showKeys(!keys)} aria-label="Keys (?)" aria-haspopup="dialog">?</button>
     </nav>
     ${keys && html`<${Keys} close=${() => showKeys(false)} more=${view ? view.keys : []} />`}
     ${exported && exported.notes.map((note) => html`<p key=${note} class="exported-note" role="note">${note}</p>`)}
     <main id="main" tabindex="-1">
       ${view ? html`<${Shown} view=${view} route=${route} key=${view.key ? view.key(route) : view.section} />` : html`<h1>No such page</h1><${ProblemBox} problem=${{ message: "No view has this address.", hint: route.path }} />`}
-    </main>`;
+    </main>
+    <div id="voice" class="hidden-text" role="status"></div>`;
 }
 
 render(html`<${App} />`, document.getElementById("app"));

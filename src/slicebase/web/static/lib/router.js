@@ -50,6 +50,13 @@ export function useRoute() {
   return { path: now.pathname, parts, query: Object.fromEntries(now.searchParams) };
 }
 
+/** Gives the page the title of what it shows, where its address has an id only. */
+export function useTitle(text) {
+  useEffect(() => {
+    if (text) document.title = `${text} · Slicebase`;
+  }, [text]);
+}
+
 /** Returns a part of a path as it was meant; one that is not UTF-8 stays as it is written. */
 function decoded(text) {
   try {
@@ -63,13 +70,13 @@ function decoded(text) {
 export const isHere = (address) => !start || new URL(address, start).pathname === start.pathname;
 
 /** A link inside the application; a text in an exported page that does not have the view. */
-export function Link({ to, children, ...rest }) {
+export function Link({ to, children, stay = false, ...rest }) {
   if (!isHere(to)) return html`<span ...${rest}>${children}</span>`;
   const follow = (event) => {
     if (event.defaultPrevented || event.button || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
     event.preventDefault();
     go(to);
-    if (!rest.stay) window.scrollTo(0, 0);
+    if (!stay) window.scrollTo(0, 0);
   };
   return html`<a href=${to} onClick=${follow} ...${rest}>${children}</a>`;
 }

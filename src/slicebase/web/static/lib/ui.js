@@ -1,6 +1,7 @@
 // What views are made of.
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { html } from "slicebase/lib/html.js";
+import { say } from "slicebase/lib/keyboard.js";
 import { Link, href } from "slicebase/lib/router.js";
 
 // Addresses of things
@@ -94,13 +95,14 @@ export function Copy({ text, label = "copy" }) {
       button.focus();
     }
     setDone(said);
+    say(said);
     setTimeout(() => setDone(""), 1200);
   };
   return html`<button type="button" class="small" onClick=${copy} title=${text}>${done || label}</button>`;
 }
 
 export function Busy({ children = "reading …" }) {
-  return html`<p class="busy" role="status">${children}</p>`;
+  return html`<p class="busy">${children}</p>`;
 }
 
 export function Empty({ children }) {

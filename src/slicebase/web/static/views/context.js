@@ -2,6 +2,7 @@
 import { useLayoutEffect, useState } from "preact/hooks";
 import { useAnswer, usePages } from "slicebase/lib/api.js";
 import { html } from "slicebase/lib/html.js";
+import { useSaid } from "slicebase/lib/keyboard.js";
 import { go, href, Link } from "slicebase/lib/router.js";
 import { Answered, Busy, Copy, count, Empty, More, Panel, When } from "slicebase/lib/ui.js";
 import { Budget, ContextText, LeftOut, Pieces, Versions } from "slicebase/views/context_parts.js";
@@ -44,6 +45,7 @@ function Asked({ query }) {
 
 function Built({ found, query }) {
   const { manifest } = found;
+  useSaid(`The context has ${count(found.pieces.length, "piece")} of ${count(manifest.considered, "candidate")}.`);
   return html`
     <section class="panel built" aria-label="Budget">
       <${Budget} used=${manifest.tokens_used} limit=${manifest.budget.tokens} />

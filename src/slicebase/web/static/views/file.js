@@ -2,7 +2,7 @@
 import { useAnswer } from "slicebase/lib/api.js";
 import { States, typeOf } from "slicebase/lib/files.js";
 import { html } from "slicebase/lib/html.js";
-import { choose } from "slicebase/lib/router.js";
+import { choose, useTitle } from "slicebase/lib/router.js";
 import { Answered, Badge, bytes, Copy, count, When } from "slicebase/lib/ui.js";
 import { Body } from "slicebase/views/file_body.js";
 import { Neighbourhood } from "slicebase/views/file_graph.js";
@@ -17,6 +17,7 @@ export function FileView({ route }) {
 const TABS = [["", "Content"], ["links", "Links"]];
 
 function Shown({ file, query }) {
+  useTitle(file.title);
   const show = query.show === "links" ? "links" : "";
   return html`
     <header class="file-header">

@@ -2,6 +2,7 @@
 import { useAnswer, usePages } from "slicebase/lib/api.js";
 import { FileLine } from "slicebase/lib/files.js";
 import { html } from "slicebase/lib/html.js";
+import { useSaid } from "slicebase/lib/keyboard.js";
 import { choose, href, Link } from "slicebase/lib/router.js";
 import { Answered, Badge, Busy, Copy, count, Empty, Marked, More, Panel, placeOf, ProblemBox, Ref, SearchBox, When } from "slicebase/lib/ui.js";
 import { FileFilters, QueryFilters } from "slicebase/views/library_filters.js";
@@ -43,12 +44,14 @@ function Files({ query }) {
 function Found({ q, query }) {
   const params = { ...chosen(query), q, former_rows: query.former_rows, either: query.either, limit: query.limit || 10 };
   const asked = useAnswer("/search", params);
+  const { answer } = asked;
+  useSaid(answer && !asked.problem ? `For ${q}: ${count(answer.total, "file")}, ${answer.exact ? "" : "at least "}${count(answer.total_turns, "turn")}.` : "");
   if (asked.problem) return html`<${ProblemBox} problem=${asked.problem} again=${asked.again} />`;
   if (!asked.answer) return html`<${Busy}>searching …<//>`;
   const found = asked.answer;
   const nothing = !found.files.length && !found.sessions.length;
   return html`<div class=${asked.busy ? "searching" : ""}>
-    <p class="soft" role="status">
+    <p class="soft">
       ${nothing ? "Nothing found." : html`${count(found.total, "file")}, ${found.exact ? "" : "at least "}${count(found.total_turns, "turn")}`}
       ${found.partial && html` <${Badge} kind="warn">some words only<//> nothing has all words`}
       ${found.by_parts && html` <${Badge} kind="warn">by parts<//> nothing has the identifier as it is`}

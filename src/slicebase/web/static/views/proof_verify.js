@@ -2,6 +2,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { address } from "slicebase/lib/api.js";
 import { html } from "slicebase/lib/html.js";
+import { useSaid } from "slicebase/lib/keyboard.js";
 import { count, Panel, ProblemBox, Ref, Status } from "slicebase/lib/ui.js";
 
 /** Runs `verify` on the server: `{state, done, verdict, problem, start, stop}`. Closing it stops the check. */
@@ -47,6 +48,7 @@ function useVerify() {
 export function Verify() {
   const check = useVerify();
   const running = check.state === "running";
+  useSaid(check.verdict ? `Verified: ${check.verdict.status}.` : running ? "Verify runs." : check.state === "stopped" ? "Verify was stopped." : "");
   return html`<${Panel} title="Verify" id="verify" aside=${html`<code>tt verify</code>`}>
     <p class="soft">Derives everything that is stored again from its bytes, and compares: hashes, ids, slices, contexts, runs and quotes. It reads only.</p>
     <p class="row">${running
@@ -55,7 +57,7 @@ export function Verify() {
       ${running && html`<progress aria-label="verify runs"></progress>`}
       ${check.state === "stopped" && html`<span class="faint">stopped: nothing is known</span>`}</p>
     ${check.problem && html`<${ProblemBox} problem=${check.problem} again=${check.start} />`}
-    <div role="status" aria-live="polite">${running && html`<p>checking <strong>${check.done[check.done.length - 1] || "…"}</strong></p>`}</div>
+    ${running && html`<p>checking <strong>${check.done[check.done.length - 1] || "…"}</strong></p>`}
     ${check.done.length > 1 && running && html`<p class="faint">done: ${check.done.slice(0, -1).join(", ")}</p>`}
     ${check.verdict && html`<${Verdict} verdict=${check.verdict} />`}
   <//>`;
@@ -75,7 +77,7 @@ function Verdict({ verdict }) {
   const checked = Object.entries(verdict.checked);
   const one = (number, what) => (number === 1 ? `1 ${what.replace(/s$/, "")}` : `${number.toLocaleString("en")} ${what}`);
   const statuses = Object.keys(verdict.counts).sort((one, other) => ORDER.indexOf(one) - ORDER.indexOf(other));
-  return html`<div class=${`verdict ${verdict.status.toLowerCase()}`} role="status"><strong>${verdict.status}</strong>
+  return html`<div class=${`verdict ${verdict.status.toLowerCase()}`}><strong>${verdict.status}</strong>
       <ul class="legend">${checked.map(([what, number]) => html`<li key=${what}>${one(number, what)}</li>`)}</ul></div>
     ${!statuses.length && html`<p class="soft">Nothing was found: what is stored is what was stored.</p>`}
     ${statuses.map((status) => html`<${Findings} key=${status} status=${status} total=${verdict.counts[status]} findings=${verdict.findings.filter((each) => each.status === status)} />`)}`;

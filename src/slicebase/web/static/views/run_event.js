@@ -1,5 +1,5 @@
 // One event of a run: its payload, its hashes, and its neighbours in the chain.
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { part, useAnswer } from "slicebase/lib/api.js";
 import { html } from "slicebase/lib/html.js";
 import { choose } from "slicebase/lib/router.js";
@@ -35,9 +35,14 @@ function Neighbour({ event, label }) {
   return event && html`<button type="button" class="small" onClick=${() => choose({ event: event.seq })}>${label} ${event.seq} <span class="faint">${event.type.toLowerCase()}</span></button>`;
 }
 
+/** An event. The keyboard goes on in it when its line was pressed; Escape closes it. */
 export function EventPanel({ run, seq }) {
+  const panel = useRef(null);
+  useEffect(() => {
+    if (document.activeElement && document.activeElement.closest(".event")) panel.current.focus();
+  }, [seq]);
   const asked = useAnswer(`/runs/${part(run)}/events/${seq}`);
-  return html`<aside class="event-panel" aria-label=${`Event ${seq}`}>
+  return html`<aside class="event-panel" aria-label=${`Event ${seq}`} ref=${panel} tabindex="-1" onKeyDown=${(event) => event.key === "Escape" && choose({ event: "" })}>
     <${Answered} asked=${asked}>${(found) => html`<${Details} run=${run} found=${found} />`}<//>
   </aside>`;
 }

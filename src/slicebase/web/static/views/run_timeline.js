@@ -33,8 +33,11 @@ function Bars({ found, first, last }) {
 
 function Line({ line, chosen }) {
   const me = useRef(null);
+  const wasChosen = useRef(false);
   useEffect(() => {
-    if (chosen && me.current) me.current.scrollIntoView({ block: "nearest" });
+    if (chosen) me.current.scrollIntoView({ block: "nearest" });
+    else if (wasChosen.current && document.activeElement === document.body) me.current.querySelector("button").focus(); // its panel was closed
+    wasChosen.current = chosen;
   }, [chosen]);
   return html`<li class="event" ref=${me}>
     <button type="button" class="plain-button" aria-pressed=${chosen} onClick=${() => choose({ event: chosen ? "" : line.seq })}>

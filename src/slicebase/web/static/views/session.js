@@ -2,7 +2,8 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { exported, part, useAnswer, useGrowth } from "slicebase/lib/api.js";
 import { html } from "slicebase/lib/html.js";
-import { choose, go, href, Link } from "slicebase/lib/router.js";
+import { say, useKeys } from "slicebase/lib/keyboard.js";
+import { choose, go, href, Link, useTitle } from "slicebase/lib/router.js";
 import { useReading, useRows } from "slicebase/lib/session_windows.js";
 import { Answered, Badge, Busy, Copy, count, Empty, folder, ProblemBox, When } from "slicebase/lib/ui.js";
 import { Chat } from "slicebase/views/session_chat.js";
@@ -11,6 +12,7 @@ import { Tree } from "slicebase/views/session_tree.js";
 
 export const SESSION_KEYS = [
   ["j k", "next, previous turn"],
+  ["Up Down", "previous, next turn in the tree, when it has the focus"],
   ["[ ]", "other branch"],
   ["a", "anchor here, or no anchor"],
   ["Enter", "open or fold what is in the turn"],
@@ -18,6 +20,7 @@ export const SESSION_KEYS = [
   ["t", "tree, chat, slice (narrow page)"],
 ];
 const tabsOf = (anchor) => (anchor || !exported ? ["chat", "tree", "slice"] : ["chat", "tree"]);
+const QUIET = 20000; // milliseconds after growth was said, in which more of it is not
 
 export function Session({ route }) {
   if (route.parts[0] === "turn") return html`<${TurnLanding} route=${route} />`;
@@ -53,6 +56,7 @@ function Whole({ view, query, again }) {
   const [draft, setDraft] = useState(null);
   const [grown, setGrown] = useState(0);
   const later = useRef(0);
+  const told = useRef(0);
   const inAddress = Object.fromEntries(PARAMETERS.filter((each) => query[each] !== undefined && query[each] !== "").map((each) => [each, query[each]]));
   const given = draft || inAddress;
   const slice = useSlice(session, anchorGiven, given, exported ? exported.seen : seen, grown);
@@ -76,6 +80,10 @@ function Whole({ view, query, again }) {
     rows.refresh(sessions[session]);
     reading.again();
     setGrown(sessions[session]);
+    if (Date.now() - told.current > QUIET) {
+      told.current = Date.now();
+      say(`The session grows: ${count(sessions[session], "turn")}.`);
+    }
     clearTimeout(later.current);
     later.current = setTimeout(again, 1500); // the last turn, the figures
   });
@@ -92,9 +100,11 @@ function Whole({ view, query, again }) {
   const tabs = tabsOf(anchor);
   const tab = tabs.includes(query.tab) ? query.tab : "chat";
   const figures = view.figures;
+  const title = (figures && (figures.title || figures.prompt)) || session;
+  useTitle(title);
   return html`
     <header class="session-head">
-      <h1 title=${session}>${(figures && (figures.title || figures.prompt)) || session}</h1>
+      <h1 title=${session}>${title}</h1>
       <p class="session-facts">
         ${figures && html`<${Figures} of=${figures} />`}
         <span>${count(rows.total || view.turns, "turn")}</span>
@@ -109,11 +119,11 @@ function Whole({ view, query, again }) {
         ${grown > 0 && html`<${Badge} kind="good" title="It grows while you watch.">live<//>`}
       </p>
     </header>
-    <div class="session-tabs" role="tablist" aria-label="Parts of the page">${tabs.map((each) => html`<button type="button" key=${each} role="tab" aria-selected=${tab === each} onClick=${() => choose({ tab: each })}>${each}</button>`)}</div>
+    <div class="session-tabs" role="group" aria-label="Parts of the page">${tabs.map((each) => html`<button type="button" key=${each} aria-pressed=${tab === each} onClick=${() => choose({ tab: each })}>${each}</button>`)}</div>
     <div class=${`session-columns show-${tab} ${anchor ? "has-slice" : exported ? "no-slice" : ""}`}>
       <section class="column tree-column" aria-label="Tree">
         ${rows.problem && html`<${ProblemBox} problem=${rows.problem} />`}
-        <${Tree} rows=${rows} chosen=${chosen} anchor=${anchor} slice=${drawn} agents=${agents} jump=${jump} onSeen=${onSeen} onChoose=${(row) => choose({ turn: row.turn, start: "", end: "", tab: tab === "tree" ? "chat" : query.tab }, {})} />
+        <${Tree} rows=${rows} chosen=${chosen} anchor=${anchor} slice=${drawn} agents=${agents} jump=${jump} onSeen=${onSeen} onChoose=${(row) => choose({ turn: row.turn, start: "", end: "", tab: tab === "tree" ? "chat" : query.tab }, {})} onMove=${(row) => choose({ turn: row.turn, start: "", end: "" })} />
       </section>
       <section class="column chat-column" aria-label="Conversation">
         <${Chat} reading=${reading} session=${session} chosen=${chosen} anchor=${anchor} slice=${drawn} agents=${agents} cited=${cited} grown=${grown} />
@@ -135,29 +145,21 @@ function Agents({ agents }) {
     <ul>${agents.map((each) => html`<li key=${each.session}><${Link} to=${`/session/${encodeURIComponent(each.session)}`}>${each.session.split("#agent-")[1]}<//> <span class="faint">${count(each.turns, "turn")}</span></li>`)}</ul></details>`;
 }
 
-function useSessionKeys(now) {
-  const latest = useRef(now);
-  latest.current = now;
-  useEffect(() => {
-    const pressed = (event) => {
-      if (/^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName) || event.metaKey || event.ctrlKey || event.altKey) return;
-      const { reading, chosen, anchor, view, query } = latest.current;
-      const path = reading.turns.filter((each) => !each.beside || each.turn === chosen);
-      const at = path.findIndex((each) => each.turn === chosen);
-      const turnTo = (turn) => turn && choose({ turn, start: "", end: "" });
-      if (event.key === "j" || event.key === "k") turnTo((path[at + (event.key === "j" ? 1 : -1)] || {}).turn);
-      else if (event.key === "[" || event.key === "]") turnTo(otherBranch(path, at, event.key === "]" ? 1 : -1));
-      else if (event.key === "a" && !exported) choose({ anchor: anchor === chosen ? "" : chosen, turn: chosen }, {});
-      else if (event.key === "Home") turnTo(view.first);
-      else if (event.key === "End") turnTo(view.last);
-      else if (event.key === "t") choose({ tab: following(tabsOf(anchor), query.tab || "chat") });
-      else if (event.key === "Enter" && !/^(A|BUTTON|SUMMARY)$/.test(event.target.tagName)) fold(chosen);
-      else return;
-      event.preventDefault();
-    };
-    window.addEventListener("keydown", pressed);
-    return () => window.removeEventListener("keydown", pressed);
-  }, []);
+function useSessionKeys({ reading, chosen, anchor, view, query }) {
+  useKeys((event) => {
+    const path = reading.turns.filter((each) => !each.beside || each.turn === chosen);
+    const at = path.findIndex((each) => each.turn === chosen);
+    const turnTo = (turn) => turn && choose({ turn, start: "", end: "" });
+    if (event.key === "j" || event.key === "k") turnTo((path[at + (event.key === "j" ? 1 : -1)] || {}).turn);
+    else if (event.key === "[" || event.key === "]") turnTo(otherBranch(path, at, event.key === "]" ? 1 : -1));
+    else if (event.key === "a" && !exported) choose({ anchor: anchor === chosen ? "" : chosen, turn: chosen }, {});
+    else if (event.key === "Home") turnTo(view.first);
+    else if (event.key === "End") turnTo(view.last);
+    else if (event.key === "t") choose({ tab: following(tabsOf(anchor), query.tab || "chat") });
+    else if (event.key === "Enter" && !/^(A|BUTTON|SUMMARY)$/.test(event.target.tagName)) fold(chosen);
+    else return;
+    event.preventDefault();
+  });
 }
 
 /** Returns the turn with which the nearest fork at or above a turn goes on otherwise. */

@@ -6,7 +6,7 @@ import { Badge, Busy, Empty, ProblemBox } from "slicebase/lib/ui.js";
 
 /** The line of a compaction. The summary is below it; what it lost can be opened beside that. */
 export function Compaction({ turn, open, onOpen }) {
-  if (turn.compaction === "mark") return html`<div class="session-compaction mark" role="separator"><span>the client marks a compaction</span></div>`;
+  if (turn.compaction === "mark") return html`<div class="session-compaction mark"><span>the client marks a compaction</span></div>`;
   return html`<div class="session-compaction"><span>compacted here</span>
     <button type="button" class="small" onClick=${() => onOpen(!open)} aria-expanded=${open}>${open ? "hide what it lost" : "what it lost"}</button></div>`;
 }

@@ -2,6 +2,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { exported, get, part, useAnswer } from "slicebase/lib/api.js";
 import { html } from "slicebase/lib/html.js";
+import { useSaid } from "slicebase/lib/keyboard.js";
 import { choose } from "slicebase/lib/router.js";
 import { Busy, Copy, Empty, ProblemBox, Ref } from "slicebase/lib/ui.js";
 
@@ -55,6 +56,8 @@ export const inSlice = (slice, turn, number) => slice.selected.get(turn) || slic
 
 export function SlicePanel({ slice, anchor, given, onGiven }) {
   const policies = useAnswer("/policies");
+  const drawn = slice && !slice.problem && slice.found;
+  useSaid(drawn ? `The slice has ${drawn.turns.toLocaleString("en")} ${drawn.turns === 1 ? "turn" : "turns"}, to distance ${drawn.farthest}.` : "");
   if (!anchor) return html`<section class="slice-panel" aria-label="Context slice"><h2>Context slice</h2><${Empty}>Choose a turn and press <kbd>a</kbd>, or its button “anchor”: the turns that a policy selects around it are drawn on the tree.<//></section>`;
   const found = slice && slice.found;
   const values = found ? { ...found.parameters, ...found.parameters.phase_weights } : null;
@@ -84,7 +87,7 @@ export function SlicePanel({ slice, anchor, given, onGiven }) {
       <div class="slider"><label for="include_siblings">include_siblings</label><input id="include_siblings" type="checkbox" checked=${values.include_siblings} onChange=${(event) => set("include_siblings", String(event.currentTarget.checked), true)} /></div>
       <${Slider} of=${SLIDERS[4]} value=${values.max_siblings_per_node} given=${given} set=${set} />
     </fieldset>`}
-    ${found && !slice.problem && html`<dl class="slice-hashes" aria-live="polite">
+    ${found && !slice.problem && html`<dl class="slice-hashes">
       <div><dt>selected</dt><dd><strong>${found.turns.toLocaleString("en")}</strong> ${found.turns === 1 ? "turn" : "turns"}, to distance ${found.farthest} <span class="faint" data-live>in ${Math.max(1, Math.round(slice.milliseconds || 0))} ms</span></dd></div>
       <div><dt>slice_id</dt><dd><code>${found.slice_id}</code></dd></div>
       <div><dt>policy</dt><dd><code>${found.policy}</code></dd></div>

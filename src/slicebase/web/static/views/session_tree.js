@@ -14,9 +14,21 @@ const REASONS = {
   "sibling limit": "a sibling beyond max_siblings_per_node",
 };
 
+/** Where keys lead from a row. */
+const MOVES = {
+  __proto__: null,
+  ArrowUp: (at) => at - 1,
+  ArrowDown: (at) => at + 1,
+  PageUp: (at, page) => at - page,
+  PageDown: (at, page) => at + page,
+  Home: () => 0,
+  End: (at, page, last) => last,
+};
+
 /** The tree. `rows` is of `useRows`; `slice` has what is drawn on it: `{selected, left}`. */
-export function Tree({ rows, chosen, anchor, slice, onChoose, onSeen, agents, jump }) {
+export function Tree({ rows, chosen, anchor, slice, onChoose, onMove, onSeen, agents, jump }) {
   const box = useRef(null);
+  const wanted = useRef(null); // the row that a key leads to, until it is there
   const [top, setTop] = useState(0);
   const [height, setHeight] = useState(600);
   const first = Math.max(0, Math.floor(top / HEIGHT) - SPARE);
@@ -42,7 +54,28 @@ export function Tree({ rows, chosen, anchor, slice, onChoose, onSeen, agents, ju
   }, [jump, rows.total > 0]);
   const shown = [];
   for (let number = first; number < last; number += 1) shown.push(number);
-  return html`<div class="tree" ref=${box} onScroll=${(event) => setTop(event.currentTarget.scrollTop)} role="listbox" aria-label="Turns" tabindex="0" aria-activedescendant=${chosen ? `row-${chosen}` : undefined}>
+  const chosenAt = jump === null ? first : jump.number - rows.begin;
+  if (chosenAt >= 0 && chosenAt < rows.total && (chosenAt < first || chosenAt >= last)) shown.push(chosenAt); // a screen reader begins there
+  const active = shown.find((number) => (rows.row(number) || {}).turn === chosen);
+  const moveTo = (number) => {
+    wanted.current = rows.row(number) ? null : number;
+    if (wanted.current === null) onMove(rows.row(number));
+    else rows.want(number, number);
+  };
+  useEffect(() => {
+    if (wanted.current !== null && rows.row(wanted.current)) moveTo(wanted.current);
+  }, [rows.turn]);
+  const pressed = (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || active === undefined) return;
+    const move = MOVES[event.key];
+    const page = Math.max(1, Math.floor(height / HEIGHT) - 1);
+    if (move) moveTo(Math.max(0, Math.min(rows.total - 1, move(active, page, rows.total - 1))));
+    else if (event.key === "Enter" || event.key === " ") onChoose(rows.row(active));
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  return html`<div class="tree" ref=${box} onScroll=${(event) => setTop(event.currentTarget.scrollTop)} role="listbox" aria-label="Turns" tabindex="0" aria-activedescendant=${active === undefined ? undefined : `row-${chosen}`} onKeyDown=${pressed}>
     <div class="tree-all" style=${{ height: `${rows.total * HEIGHT}px` }}>
       ${shown.map((number) => html`<${Row} key=${number} number=${number} row=${rows.row(number)} width=${rows.width} total=${rows.total}
         isChosen=${(rows.row(number) || {}).turn === chosen} isAnchor=${(rows.row(number) || {}).turn === anchor} slice=${slice} onChoose=${onChoose} agents=${agents} />`)}
@@ -59,7 +92,7 @@ function selectedAs({ way, distance, priority, phase }) {
 
 function Row({ number, row, width, total, isChosen, isAnchor, slice, onChoose, agents }) {
   const style = { top: `${number * HEIGHT}px` };
-  if (!row) return html`<div class="tree-row waiting" style=${style}><span class="row-words faint">…</span></div>`;
+  if (!row) return html`<div class="tree-row waiting" style=${style} aria-hidden="true"><span class="row-words faint">…</span></div>`;
   const selected = slice && inSlice(slice, row.turn, row.number);
   const left = slice && slice.left.get(row.turn);
   const why = !slice ? "" : selected
@@ -70,7 +103,7 @@ function Row({ number, row, width, total, isChosen, isAnchor, slice, onChoose, a
   return html`<div id=${`row-${row.turn}`} class=${classes.filter(Boolean).join(" ")} style=${selected ? { ...style, "--fade": fade(selected.distance) } : style}
       role="option" aria-selected=${isChosen} aria-posinset=${number + 1} aria-setsize=${total} onClick=${() => onChoose(row)} title=${[why, row.time, row.text].filter(Boolean).join("\n")}>
     <${LaneLines} row=${row} width=${width} />
-    <span class="role-name">${row.role === "assistant" ? "" : row.role}</span>
+    <span class=${row.role === "assistant" ? "hidden-text" : "role-name"}>${row.role}</span>
     ${row.compaction && html`<span class="badge warn">${row.compaction === "summary" ? "compacted" : "mark"}</span>`}
     ${row.calls.length > 0 && html`<span class="call-name">${row.calls[0]}</span>`}
     <span class="row-words">${row.purged ? html`<em>purged</em>` : withoutName(row) || html`<em class="faint">${row.calls.length ? "" : "empty, or not shown by the client"}</em>`}</span>

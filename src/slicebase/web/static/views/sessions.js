@@ -1,8 +1,9 @@
 // Sessions: the list of conversations, the newest first.
 import { useGrowth, usePages } from "slicebase/lib/api.js";
 import { html } from "slicebase/lib/html.js";
+import { useSaid } from "slicebase/lib/keyboard.js";
 import { choose, Link } from "slicebase/lib/router.js";
-import { Empty, folder, More, SearchBox, When } from "slicebase/lib/ui.js";
+import { count, Empty, folder, More, SearchBox, When } from "slicebase/lib/ui.js";
 
 const thousands = (number) => (number < 1000 ? String(number) : number < 10000 ? `${(number / 1000).toFixed(1)}k` : `${Math.floor(number / 1000)}k`);
 
@@ -10,6 +11,7 @@ export function Sessions({ route }) {
   const query = route.query.q || "";
   const pages = usePages("/sessions", { query, limit: 60 }, "rows");
   useGrowth((grown) => Object.keys(grown.sessions).length && !pages.busy && window.scrollY < 200 && pages.again());
+  useSaid(query && !pages.busy && !pages.problem ? `${query}: ${pages.more ? "at least " : ""}${count(pages.items.length, "session")}.` : "");
   return html`<h1>Sessions</h1>
     <div class="row sessions-search">
       <${SearchBox} value=${query} onWords=${(words) => choose({ q: words })} label="Filter sessions" placeholder="words, project:, tool:, file:, role:, kind:, after:, before:, -word" />
