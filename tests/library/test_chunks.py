@@ -19,7 +19,7 @@ def test_a_file_that_another_process_adds_to_the_index_meanwhile_is_left_out(tmp
         found = other.library_chunks.ranked("retries", 10, now)
         assert len(found) == 2
         # `chunks` listed the files before the new one was there, and found it in the index that `other` has updated.
-        candidates = [candidate for each in found if (candidate := chunks.candidate(each, now))]
+        candidates = chunks.candidates(found, now)
         assert [candidate.corpus != f"file:{new.id}" for candidate in candidates] == [True]
         assert len(memory.context("retries", 500).pieces) == 2
 

@@ -5,7 +5,7 @@ that one ranker scores both. The index is disposable: it is compared with the fi
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from slicebase.context.assemble import Candidate
 from slicebase.context.query import Term
@@ -23,8 +23,7 @@ from slicebase.index.narrow import TurnFilters
 from slicebase.index.turn_schema import IndexedTurn
 from slicebase.index.turns import TurnIndex
 from slicebase.library.library import Library
-from slicebase.library.recall import file_group, label_in_group
-from slicebase.library.texts import note_of, sectioned
+from slicebase.library.recall import Recall, file_group, label_in_group
 
 
 class LibraryChunks:
@@ -34,7 +33,6 @@ class LibraryChunks:
         self._library = library
         self._index = index
         self._entries: dict[str, FileEntry] = {}
-        self._rows_seen: set[tuple[str, str]] = set()  # rows that were returned as candidates since the last ranking
         self._count = 0
         self.undated = 0  # chunks without a date that would have passed the filters of the last ranking
 
@@ -60,8 +58,6 @@ class LibraryChunks:
         `last`, are left out.
         """
 
-        self._rows_seen = set()
-
         def ranked() -> list[Ranked]:
             self._update_index(now)
             self._count = self._index.count(last)
@@ -78,8 +74,25 @@ class LibraryChunks:
         files = None if filters == EVERY_FILE else {entry.id for entry in self._library.list_files(filters)}
         return TurnFilters(sessions=files, without=without)
 
-    def candidate(self, found: Ranked, as_of: int) -> Candidate | None:
-        """Returns a chunk as a candidate piece, labelled as of a time; None if the file has just changed.
+    def candidates(self, found: Iterable[Ranked], as_of: int) -> list[Candidate]:
+        """Returns chunks as candidate pieces, labelled as of a time, without those of files that have just changed.
+
+        A row that is in two parts is one row.
+        """
+        reader, rows, read = self._library.reader(as_of=to_text(as_of)), set[tuple[str, str]](), list[Candidate]()
+        for each in found:
+            if (candidate := self._candidate(reader, each, as_of)) is None:
+                continue
+            if each.turn.startswith("row:"):
+                row = parse(each.turn).local, digest(candidate.text.encode())
+                if row in rows:
+                    continue
+                rows.add(row)
+            read.append(candidate)
+        return read
+
+    def _candidate(self, reader: Recall, found: Ranked, as_of: int) -> Candidate | None:
+        """Returns a chunk as a candidate piece; None if the file has just changed.
 
         Another process may have added a file to the index that was not there when the files were listed.
         """
@@ -87,18 +100,11 @@ class LibraryChunks:
         if entry is None:
             return None
         try:
-            reader = self._library.reader(as_of=to_text(as_of))
             recalled = reader.own(found.turn)
             if entry.repeated and reader.is_elsewhere(found.turn):
                 return None
         except SlicebaseError:
             return None
-        content_hash = digest(recalled.text.encode())
-        if found.turn.startswith("row:"):  # a row that is in two parts is one row
-            row = parse(found.turn).local, content_hash
-            if row in self._rows_seen:
-                return None
-            self._rows_seen.add(row)
         return Candidate(
             ref=recorded(found.turn),
             corpus=f"file:{entry.id}",
@@ -127,35 +133,36 @@ class LibraryChunks:
             self._index.erase_sessions(purged)
         self._index.remove_sessions([file_id for file_id in before if current.get(file_id) != before[file_id]])
         changed = [entry for entry in self._entries.values() if before.get(entry.id) != current[entry.id]]
-        chunks = (chunk for entry in changed for chunk in self._chunks(entry, now))
+        reader = self._library.reader(as_of=to_text(now))
+        chunks = (chunk for entry in changed for chunk in self._chunks(reader, entry))
         self._index.add(chunks, mark=json.dumps(current))
 
-    def _chunks(self, entry: FileEntry, now: int) -> Iterator[IndexedTurn]:
+    def _chunks(self, reader: Recall, entry: FileEntry) -> Iterator[IndexedTurn]:
         before: tuple[str, ...] = ()
-        for ref, text, time in self._texts(entry, now):
+        for ref, text, time in _texts(reader, entry):
             # Every part has the file's title, and follows the part before it. Without a date of its own, it is not
             # later than the last change of the file. The time of the disk is none: a clone has another one.
             yield IndexedTurn(ref, entry.id, time or entry.dated or 0, before, f"{entry.title}\n\n{text}")
             before = (ref,)
 
-    def _texts(self, entry: FileEntry, now: int) -> Iterator[tuple[str, str, int | None]]:
-        """Yields the reference and the text of each chunk, and the date of a row that states one."""
-        try:
-            if entry.body_type == "markdown" or entry.note:
-                file, cleaned = self._library.folder.find(entry.id), self._library.surroundings.redaction.uncounted
-                text, body_digest, found = sectioned(file, note_of(self._library.folder, file, cleaned))
-                for section in found:
-                    yield str(section_ref(entry.id, body_digest, section)), text[section.start : section.end], None
-                return
-            reader, ref = self._library.reader(as_of=to_text(now)), f"file:{entry.id}"
-            if entry.body_type != "jsonl":
-                yield ref, reader.own(ref).text, None
-                return
-            for piece in reader.pieces([ref]):
-                if piece.ref.startswith("row:"):
-                    yield piece.ref, piece.text, piece.time
-        except SlicebaseError:
-            return  # the file cannot be read now: `tt validate` says why
+
+def _texts(reader: Recall, entry: FileEntry) -> Iterator[tuple[str, str, int | None]]:
+    """Yields the reference and the text of each chunk, and the date of a row that states one."""
+    try:
+        if entry.body_type == "markdown" or entry.note:
+            text, body_digest, found = reader.sections(entry.id)
+            for section in found:
+                yield str(section_ref(entry.id, body_digest, section)), text[section.start : section.end], None
+            return
+        ref = f"file:{entry.id}"
+        if entry.body_type != "jsonl":
+            yield ref, reader.own(ref).text, None
+            return
+        for piece in reader.pieces([ref]):
+            if piece.ref.startswith("row:"):
+                yield piece.ref, piece.text, piece.time
+    except SlicebaseError:
+        return  # the file cannot be read now: `tt validate` says why
 
 
 def _signature(entry: FileEntry) -> str:

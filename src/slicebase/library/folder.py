@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 from slicebase.core.ids import is_ulid
 from slicebase.core.short_ids import the_only
@@ -27,6 +27,7 @@ from slicebase.workspace.workspace import LIBRARY, StrPath, Workspace, create_lo
 PAYLOADS: Final = "payloads"  # payloads that were copied into the library
 
 
+_Value = TypeVar("_Value")
 _ABSENT: Final = ("no-file", "bad-id", "short-id", "ambiguous-id")
 
 
@@ -125,6 +126,13 @@ class SliceFolder:
         with suppress(SlicebaseError):
             return self.find(given)
         return None
+
+    def once(self, what: str, file: SliceFile | None, read: Callable[[], _Value]) -> _Value:
+        """Returns what a function reads from a file, or from all of them; a view of the folder keeps it.
+
+        `what` is the name under which it is kept.
+        """
+        return read()
 
     def version(self, file: SliceFile, *instead: SliceFile) -> str:
         """Returns the version of a file with all its parts; `instead` are versions that are not on the disk."""

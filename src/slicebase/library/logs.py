@@ -42,12 +42,16 @@ class Logs:
 
     def of(self, file: SliceFile) -> list[SliceFile]:
         """Returns the files of the log that a file belongs to: the file itself, then the others in the order of ids."""
+        joined = self._folder.once("joined", None, self._joined)
+        others = sorted(reach(joined, [file.id or ""]) - {file.id})
+        return [file, *self._readable(others, file.body_type)]
+
+    def _joined(self) -> dict[str, list[str]]:
         joined: dict[str, list[str]] = {}
         for one, other in self._pairs():
             joined.setdefault(one, []).append(other)
             joined.setdefault(other, []).append(one)
-        others = sorted(reach(joined, [file.id or ""]) - {file.id})
-        return [file, *self._readable(others, file.body_type)]
+        return joined
 
     def whole(self, file: SliceFile) -> list[SliceFile]:
         """Returns a file with its parts that overflow created, in the order of their content; without parts, itself."""
@@ -112,7 +116,7 @@ class Logs:
 
         A row that overflow moved to a part is still a row of its file. A forgotten part counts only if no other has it.
         """
-        own = {row.id: row for row in read_rows(file.body).rows}
+        own = self._folder.once("rows by id", file, lambda: {row.id: row for row in read_rows(file.body).rows})
         if given in own:
             return file, own[given]
         rows: dict[str, tuple[SliceFile, Row]] = {}

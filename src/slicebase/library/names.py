@@ -12,6 +12,7 @@ from slicebase.core.ids import is_ulid
 from slicebase.core.refs import Ref, parse, prefixed
 from slicebase.core.short_ids import the_only
 from slicebase.files.body.rows import read_rows
+from slicebase.files.slice_file import SliceFile
 from slicebase.library.folder import SliceFolder
 from slicebase.workspace.surroundings import Surroundings, one_thread_at_a_time
 from slicebase.workspace.workspace import Workspace
@@ -78,7 +79,7 @@ class Names:
 
     def _whole_row(self, ref: Ref) -> Ref:
         file = None if is_ulid(ref.local) else self._folder.readable(ref.owner)
-        ids = [row.id for row in read_rows(file.body).rows if row.id] if file else []
+        ids = self._folder.once("row ids", file, lambda: _row_ids(file)) if file else {}
         if ref.local in ids:
             return ref
         only = the_only(ref.local, (row for row in ids if row.startswith(ref.local)), "rows")
@@ -109,6 +110,10 @@ class Names:
     def _stored(self) -> "StoredNames | None":
         """The ids in the database, or None if there is no database: to look for an id creates none."""
         return self._open_stored() if self._workspace.database.exists() else None
+
+
+def _row_ids(file: SliceFile) -> dict[str, None]:
+    return dict.fromkeys(row.id for row in read_rows(file.body).rows if row.id)
 
 
 _IN_FILES: Final = ("row", "sec")

@@ -60,13 +60,20 @@ class Reader(Finder):
 
     @at_once
     def reader(self, rows: "Which" = "active", *, as_of: Moment | None = None) -> "Recall":
-        """Returns a reader that finds what references lead to, piece by piece, as of a time."""
+        """Returns a reader that finds what references lead to, piece by piece, as of a time.
+
+        It reads each file once: what is written later is not seen.
+        """
         from slicebase.library.recall import WHICH, Recall
+        from slicebase.library.views import FolderView
 
         refuse_unknown("rows", rows, WHICH)
         now = self.surroundings.now() if as_of is None else milliseconds(as_of)
         half_life = self.surroundings.settings.freshness_half_life_days
-        return Recall(self.surroundings, self.folder, self._logs, self._names, self._truth, now, half_life, rows)
+        view = FolderView(self.folder)
+        logs = Logs(view, self.part_links)
+        names = Names(self.workspace, self.surroundings, view, self._stored_names)
+        return Recall(self.surroundings, view, logs, names, self._truth, now, half_life, rows)
 
     def routine(self, file_id: str) -> str:
         """Returns a routine as Markdown to follow. Nothing is executed (ruling 30)."""

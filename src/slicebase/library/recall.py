@@ -22,7 +22,7 @@ from slicebase.library.folder import SliceFolder
 from slicebase.library.log_rows import log_rows
 from slicebase.library.logs import Logs
 from slicebase.library.names import Names
-from slicebase.library.texts import FoundNote, note_of, sectioned
+from slicebase.library.texts import FoundNote, SectionedText, note_of, sectioned
 from slicebase.workspace.surroundings import Surroundings, one_thread_at_a_time
 
 if TYPE_CHECKING:
@@ -96,9 +96,12 @@ class Recall(NamedTuple):
 
     def _whole(self, file: SliceFile) -> RecalledPiece:
         """Returns the whole content of a file, or of the note that it points to."""
-        found = note_of(self.folder, file, self.surroundings.redaction.uncounted)
+        found = self._note(file)
         content = _content(file) if found is None or found.problem else found.text.strip("\n")
         return RecalledPiece(f"file:{file.id}", self._label(file, found), content)
+
+    def _note(self, file: SliceFile) -> FoundNote | None:
+        return self.folder.once("note", file, lambda: note_of(self.folder, file, self.surroundings.redaction.uncounted))
 
     def _label(self, file: SliceFile, note: FoundNote | None = None) -> str:
         times = [self._changed(part) for part in (self.logs.whole(file) if parts_of(file) else [file])]
@@ -115,7 +118,7 @@ class Recall(NamedTuple):
         return " · ".join(word for word in words if word)
 
     def _changed(self, file: SliceFile) -> int | None:
-        stated = read_facts(file).changed
+        stated = self.folder.once("changed", file, lambda: read_facts(file).changed)
         return self.folder.time_of(file) if stated is None else stated
 
     def _derivation(self, file: SliceFile) -> str:
@@ -130,7 +133,10 @@ class Recall(NamedTuple):
             "fresh": f"derived from {name}",
             "stale": f"derived from {name}, which has changed since",
             "unknown": f"derived from {name}, which is not here",
-        }[derivation(source.hash, self.logs.hash(original) if original else None)]
+        }[derivation(source.hash, self._hash(original) if original else None)]
+
+    def _hash(self, original: SliceFile) -> str | None:
+        return self.folder.once("hash", original, lambda: self.logs.hash(original))
 
     def _narrated(self, snapshot_id: str) -> str:
         runs = self.truth().runs
@@ -142,7 +148,7 @@ class Recall(NamedTuple):
 
     def _log(self, file: SliceFile) -> Iterator[RecalledPiece]:
         """Yields the rows of a log, oldest first, without files that were forgotten alone; for a part, only its own."""
-        log = _rows_of(self.logs.of(file))
+        log = self._rows_with(file)
         shown = [row for row in log if self.rows == "all" or row.holds]
         is_part = whole_of(file) is not None
         shown = [row for row in shown if row.file is file or (not is_part and is_read_with(file, row.file))]
@@ -157,8 +163,11 @@ class Recall(NamedTuple):
             yield _piece(alone)
             return
         part, named = self.logs.row(file, ref.local)
-        found = [row for row in _rows_of(self.logs.of(file)) if row.row.id == named.id]
+        found = [row for row in self._rows_with(file) if row.row.id == named.id]
         yield from map(_piece, [row for row in found if row.file.id == part.id] or found[:1])
+
+    def _rows_with(self, file: SliceFile) -> "list[_LocatedRow]":
+        return self.folder.once("rows", file, lambda: _rows_of(self.logs.of(file)))
 
     def _only_row(self, file: SliceFile, row_id: str) -> "_LocatedRow | None":
         """Returns the row of a file with this id, as the log that was read last knows it; None if it may be another.
@@ -167,7 +176,7 @@ class Recall(NamedTuple):
         """
         if file.body_type != "jsonl":
             return None
-        log = log_rows(self.logs, file)
+        log = self.folder.once("log", file, lambda: log_rows(self.logs, file))
         place = log.places.get(row_id)
         found = [] if place is None else [line for line in log.groups[place] if line.row.id == row_id]
         if len(found) != 1 or found[0].file != file.id:
@@ -179,8 +188,7 @@ class Recall(NamedTuple):
     def _section(self, ref: Ref) -> Iterator[RecalledPiece]:
         file = self._find(ref.owner)
         version, _, slugs = ref.local.partition("#")
-        note = note_of(self.folder, file, self.surroundings.redaction.uncounted)
-        text, body_digest, found = sectioned(file, note)
+        text, body_digest, found = self._sectioned(file)
         section = next((each for each in found if slugs in section_names(each)), None)
         current = section_ref(file.id or "", body_digest, section) if section else None
         if not body_digest.removeprefix("sha256:").startswith(version):
@@ -190,8 +198,15 @@ class Recall(NamedTuple):
             )
         if section is None:
             raise SlicebaseError("no-section", f"there is no section {slugs!r}", where=Where(file.name))
-        label = f"{self._label(file, note)} · {as_words(section.title) or 'before the first heading'}"
+        label = f"{self._label(file, self._note(file))} · {as_words(section.title) or 'before the first heading'}"
         yield RecalledPiece(str(current), label, text[section.start : section.end].strip("\n"))
+
+    def sections(self, file_id: str) -> SectionedText:
+        """Returns the text of a file with its sections."""
+        return self._sectioned(self.folder.find(file_id))
+
+    def _sectioned(self, file: SliceFile) -> SectionedText:
+        return self.folder.once("sections", file, lambda: sectioned(file, self._note(file)))
 
     def _turn(self, ref: Ref) -> Iterator[RecalledPiece]:
         truth = self.truth()

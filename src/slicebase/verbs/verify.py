@@ -6,7 +6,7 @@ changed byte is one finding, not many.
 
 from collections.abc import Callable
 from contextlib import suppress
-from functools import partial
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import apsw
@@ -64,11 +64,11 @@ def verify_workspace(parts: Parts, progress: Callable[[str], None], seal: str | 
     """
 
     def text_now(reference: str) -> str | None:
-        try:
-            return parts.library.reader().own(reference).text
-        except SlicebaseError:
-            return None  # it is gone or has changed
+        with suppress(SlicebaseError):  # it is gone or has changed
+            return reader().own(reference).text
+        return None
 
+    reader = cache(parts.library.reader)
     try:
         truth = parts.truth
     except SlicebaseError as error:
