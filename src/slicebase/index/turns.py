@@ -53,6 +53,8 @@ class TurnIndex:
         self.file = Disposable(path, layout, keeps_open=True)
         self._connection: apsw.Connection
         self._tokenizers: tuple[apsw.FTS5Tokenizer, ...] = ()
+        self.before_long_update: Callable[[int], None] = lambda turns: None  # may raise: then nothing is added
+        self.progress: Callable[[int, int], None] = lambda done, total: None
         self._all_figures: tuple[Any, list[SessionFigures]] | None = None  # of all sessions, in a state of the index
         self.ask(lambda: None)
 

@@ -23,6 +23,8 @@ if TYPE_CHECKING:  # keeps start-up fast
 
 _EMPTY = "0 0 0"  # the numbers of a mark
 _LITTLE = 2_000  # turns that are added to a copy of the index while another process holds the file
+_LONG = 10_000  # turns that take some seconds to add
+_BETWEEN_SIGNS = 500  # turns between two signs of progress
 _Answer = TypeVar("_Answer")
 
 
@@ -44,14 +46,24 @@ def update_turn_index(index: TurnIndex, truth: "Truth") -> None:
     database, turns, links, purges = read_mark(index.mark)
     if index.mark and database != read_mark(now).database:
         index.restart()
+    new = read_mark(now).turns - turns
+    if new > _LONG:
+        index.before_long_update(new)
     if purges != read_mark(now).purges:
         index.erase(purged_turns(truth))
-    elif index.mark and read_mark(now).turns - turns <= _LITTLE:
+    elif index.mark and new <= _LITTLE:
         index.file.hurry()
     relinked = _children_of_links_after(truth, links)
     if relinked:
         index.remove(relinked)
-    index.add(_turns_to_add(truth, turns, relinked), mark=now)
+    index.add(_counted(_turns_to_add(truth, turns, relinked), new, index.progress), mark=now)
+
+
+def _counted(turns: Iterator[IndexedTurn], total: int, progress: Callable[[int, int], None]) -> Iterator[IndexedTurn]:
+    for done, turn in enumerate(turns):
+        if done % _BETWEEN_SIGNS == 0:
+            progress(done, total)
+        yield turn
 
 
 def holds_purged(path: Path, truth: "Truth") -> bool:

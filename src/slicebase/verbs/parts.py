@@ -44,6 +44,7 @@ class Parts:
         self.index_progress: ReadProgress = lambda done, total: None
         self.creates_database = True  # else a workspace without one looks as if it had an empty one
         self.before_first_write: Callable[[], None] = lambda: None  # may raise: then nothing is stored
+        self.before_long_update: Callable[[int], None] = lambda turns: None  # may raise: then no turn is indexed
         self._has_written = False
         _refuse_unsafe_process()
         _opened.add(self)
@@ -78,7 +79,9 @@ class Parts:
         """The full-text index of turns, as it was last updated."""
         from slicebase.index.turns import TurnIndex
 
-        return TurnIndex(self.workspace.turns, vectors=self._vectors)
+        index = TurnIndex(self.workspace.turns, vectors=self._vectors)
+        index.before_long_update = self.before_long_update
+        return index
 
     @part
     def folder(self) -> "SliceFolder":

@@ -14,6 +14,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from slicebase.errors import SlicebaseError, Where
+from slicebase.web.builds import IndexBuild
 from slicebase.web.problems import UNAVAILABLE, bug
 from slicebase.web.threads import DaemonThreads
 
@@ -27,7 +28,7 @@ LONG_CALLS: Final = 2  # of those that have more time than others
 ABANDONED: Final = 8  # verbs that nobody waits for any more and that may still run
 SECONDS: Final = 30.0  # for one request
 # The database itself is at fault. Others are at fault for a while, and what is open can stay so.
-_OF_DATABASE: Final = UNAVAILABLE - {"locked", "no-memory", "disk-full", "server-busy"}
+_OF_DATABASE: Final = UNAVAILABLE - {"locked", "no-memory", "disk-full", "server-busy", "index-building"}
 
 
 class Memories:
@@ -42,6 +43,7 @@ class Memories:
         self._open = open_memory
         self._as_ours = as_ours
         self._seconds = seconds
+        self._build = IndexBuild(open_memory)
         self._idle: deque[Slicebase] = deque()
         self._lock = Lock()
         self._is_closed = False
@@ -154,6 +156,7 @@ class Memories:
             memory = self._open()
             memory.creates_database = False
             memory.before_first_write = _refuse_write
+            memory.before_long_update = self._build.begin
         is_fine = False
         try:
             if not _is_in_place(memory):
@@ -167,7 +170,7 @@ class Memories:
             is_fine = True
             return result
         except SlicebaseError as error:
-            is_fine = error.code not in UNAVAILABLE
+            is_fine = error.code not in UNAVAILABLE or error.code == "index-building"
             raise memory.surroundings.redaction.error(error) from None
         finally:
             if not is_fine:
@@ -215,6 +218,7 @@ class Memories:
 
     def close(self) -> None:
         """Closes what is idle; what is in use is closed when it is given back."""
+        self._build.close()
         with self._lock:
             self._is_closed = True
             idle, self._idle = list(self._idle), deque()

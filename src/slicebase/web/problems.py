@@ -36,8 +36,8 @@ _STATUS: Final[Mapping[Exit, HTTPStatus]] = {
 UNAVAILABLE: Final = frozenset(
     {
         "locked", "database-lost", "database-damaged", "not-our-database", "no-database", "no-workspace", "no-memory",
-        "disk-full", "cannot-write", "cannot-read", "server-busy", "broken-record", "database-newer",
-        "database-not-ours", "two-databases", "no-repository",
+        "disk-full", "cannot-write", "cannot-read", "server-busy", "index-building", "broken-record",
+        "database-newer", "database-not-ours", "two-databases", "no-repository",
     }
 )  # fmt: skip
 _OF_A_CODE: Final[Mapping[str, HTTPStatus]] = {

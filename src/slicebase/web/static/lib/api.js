@@ -48,6 +48,41 @@ async function read(response) {
   return value;
 }
 
+const BETWEEN_TRIES = 1000; // milliseconds
+
+/** Asks until the index that the question needs is built, and tells the frame of the page how far that is. */
+async function builtFirst(ask, signal) {
+  let waited = false;
+  try {
+    for (;;) {
+      try {
+        return await ask();
+      } catch (error) {
+        if (error.code !== "index-building") throw error;
+        waited = true;
+        building(error.message);
+      }
+      await new Promise((done) => setTimeout(done, BETWEEN_TRIES));
+      if (signal?.aborted) throw new DOMException("nobody waits", "AbortError");
+    }
+  } finally {
+    if (waited) building("");
+  }
+}
+
+const building = (text) => window.dispatchEvent(new CustomEvent("building", { detail: text }));
+
+/** Returns what the server says about an index that it builds, as long as something waits for it. */
+export function useBuilding() {
+  const [text, setText] = useState("");
+  useEffect(() => {
+    const heard = (event) => setText(event.detail);
+    window.addEventListener("building", heard);
+    return () => window.removeEventListener("building", heard);
+  }, []);
+  return text;
+}
+
 /** Asks the API. Throws a Problem. */
 export async function get(path, params, signal) {
   const place = address(path, params);
@@ -57,7 +92,7 @@ export async function get(path, params, signal) {
     throw notExported();
   }
   try {
-    return await read(await fetch(place, { signal, headers: { accept: "application/json" } }));
+    return await builtFirst(async () => read(await fetch(place, { signal, headers: { accept: "application/json" } })), signal);
   } catch (error) {
     if (error instanceof Problem || error.name === "AbortError") throw error;
     throw new Problem({ detail: "The server does not answer.", hint: "Is `tt serve` still running?", code: "offline" });
