@@ -1,10 +1,14 @@
 """The rows of a log for people to page through."""
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
+from time import sleep
 
 import pytest
 
 from slicebase import Slicebase, SlicebaseError
+from slicebase.files.slice_file import SliceFile
 from slicebase.library import log_rows as module
 from slicebase.library.log_rows import LogRows, log_rows
 from tests.library.samples import put, rows
@@ -61,3 +65,26 @@ def test_another_body_has_no_rows(memory: Slicebase) -> None:
     with pytest.raises(SlicebaseError) as error:
         read(memory, "page")
     assert error.value.code == "write-mode"
+
+
+def test_threads_that_want_a_log_at_once_read_it_once(memory: Slicebase, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(memory.workspace, "log", rows({"id": "a", "text": "read by many"}), type="jsonl")
+    times, together, plain = list[int](), Barrier(4), module._read
+
+    def counted(files: list[SliceFile]) -> LogRows:
+        times.append(1)
+        sleep(0.1)
+        return plain(files)
+
+    def one(_: int) -> LogRows:
+        with Slicebase.open(memory.root) as own:
+            file = own.folder.find("log")
+            logs = own.library.reader().logs
+            together.wait(20)
+            return log_rows(logs, file)
+
+    monkeypatch.setattr(module, "_read", counted)
+    with ThreadPoolExecutor(4) as threads:
+        found = list(threads.map(one, range(4)))
+    assert len(times) == 1
+    assert all(each is found[0] for each in found)

@@ -1,10 +1,12 @@
 """The open workspaces of a server: threads, time limits, and that what reads cannot write."""
 
 import asyncio
+import gc
 import time
+import weakref
 from importlib.resources import as_file, files
 from pathlib import Path
-from threading import Event
+from threading import Barrier, Event
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -13,7 +15,7 @@ from hypothesis import strategies as st
 from slicebase.base import Slicebase
 from slicebase.errors import SlicebaseError
 from slicebase.graph.policy import SlicePolicyV1, policy_from
-from slicebase.web.memories import Memories
+from slicebase.web.memories import IDLE, Memories
 from tests.web.conftest import client_of
 
 
@@ -112,3 +114,30 @@ def test_who_looks_at_a_workspace_without_a_database_leaves_it_free_to_begin_one
     with client_of(tmp_path) as client:
         assert len(client.get("/api/v1/sessions").json()["rows"]) == 1
         assert client.get("/api/v1/sessions?query=webhook").json()["rows"]
+
+
+def test_after_a_burst_of_requests_only_a_few_workspaces_stay_open(root: Path) -> None:
+    """Each has caches of its own: those of eight over a large workspace take gigabytes."""
+    opened: list[weakref.ref[Slicebase]] = []
+
+    def opens() -> Slicebase:
+        memory = Slicebase.open(root, root, create=False)
+        opened.append(weakref.ref(memory))
+        return memory
+
+    async def asked() -> None:
+        memories, together = Memories(opens), Barrier(6)
+
+        def read(memory: Slicebase) -> int | None:
+            together.wait(20)
+            return memory.status().sessions
+
+        assert await asyncio.gather(*(memories.call(read) for _ in range(6))) == [2] * 6
+        assert len(opened) == 6
+        gc.collect()
+        assert sum(each() is not None for each in opened) <= IDLE
+        assert (await memories.call(lambda memory: memory.status())).sessions == 2
+        assert len(opened) == 6  # one that is kept
+        memories.close()
+
+    asyncio.run(asked())

@@ -52,6 +52,7 @@ class LogRows(NamedTuple):
 
 _kept: OrderedDict[tuple[str, ...], tuple[LogRows, int]] = OrderedDict()
 _lock: Final = Lock()
+_reading: Final = Lock()  # several threads that want a large log read it once, not each by itself
 
 
 def log_rows(logs: Logs, file: SliceFile) -> LogRows:
@@ -60,16 +61,25 @@ def log_rows(logs: Logs, file: SliceFile) -> LogRows:
         raise SlicebaseError("write-mode", f"a {file.body_type} body has no rows", where=Where(file.name))
     files = logs.of(file)
     key = tuple(part for each in files for part in (each.name, digest(each.body)))
+    if (known := _known(key)) is not None:
+        return known
+    with _reading:
+        if (known := _known(key)) is not None:
+            return known
+        found, size = _read(files), sum(len(each.body) for each in files)
+        with _lock:
+            _kept[key] = found, size
+            while len(_kept) > 1 and (len(_kept) > _KEPT or sum(each for _, each in _kept.values()) > _LARGEST):
+                _kept.popitem(last=False)
+        return found
+
+
+def _known(key: tuple[str, ...]) -> LogRows | None:
     with _lock:
-        if key in _kept:
-            _kept.move_to_end(key)
-            return _kept[key][0]
-    found, size = _read(files), sum(len(each.body) for each in files)
-    with _lock:
-        _kept[key] = found, size
-        while len(_kept) > 1 and (len(_kept) > _KEPT or sum(each for _, each in _kept.values()) > _LARGEST):
-            _kept.popitem(last=False)
-    return found
+        if key not in _kept:
+            return None
+        _kept.move_to_end(key)
+        return _kept[key][0]
 
 
 def _read(files: list[SliceFile]) -> LogRows:

@@ -25,6 +25,7 @@ _Result = TypeVar("_Result")
 
 THREADS: Final = 8  # verbs that run at once; others wait
 LONG_CALLS: Final = 2  # of those that have more time than others
+IDLE: Final = 2  # workspaces that are kept for the next requests: each has caches of its own
 ABANDONED: Final = 8  # verbs that nobody waits for any more and that may still run
 SECONDS: Final = 30.0  # for one request
 # The database itself is at fault. Others are at fault for a while, and what is open can stay so.
@@ -131,7 +132,14 @@ class Memories:
     def _reading(self, do: "Callable[[Slicebase], _Result]") -> _Result:
         with self._lock:
             memory = self._idle.pop() if self._idle else None
-        return self._used(memory, do, self._idle.append)
+        return self._used(memory, do, self._keep_idle)
+
+    def _keep_idle(self, memory: "Slicebase") -> None:
+        """Keeps a workspace for the next request, unless enough are kept: those of a burst would stay for ever."""
+        if len(self._idle) < IDLE:
+            self._idle.append(memory)
+        else:
+            memory.close()
 
     def _freshly(self, do: "Callable[[Slicebase], _Result]") -> _Result:
         return self._used(None, do, lambda memory: memory.close())
@@ -143,7 +151,7 @@ class Memories:
         if self._warm is None:
             self._warm = memory
         else:  # nobody waited for this one any more
-            self._idle.append(memory)
+            self._keep_idle(memory)
 
     def _used(
         self,
