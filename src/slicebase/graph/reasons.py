@@ -4,6 +4,7 @@
 at those of the selected ones: a slice can be drawn again while a person moves a slider. A property test compares both.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from typing import Final
 
@@ -11,6 +12,7 @@ from slicebase.graph.policy import SlicePolicyV1
 from slicebase.graph.select import (
     FrontierTurn,
     ReachedAs,
+    Scored,
     TurnGraph,
     Unselected,
     UnselectedReason,
@@ -20,10 +22,52 @@ from slicebase.graph.select import (
 _WAYS: Final[tuple[ReachedAs, ...]] = ("parent", "child", "sibling")  # in the order of §5.2
 
 
+class Families:
+    """A graph that sorts each family once. A slice of a wide one asks for the siblings of thousands of its turns."""
+
+    def __init__(self, graph: TurnGraph, limit: int) -> None:
+        self._graph = graph
+        self._limit = limit  # the siblings of a turn at most
+        self._ranks: dict[tuple[str, ...], dict[str, int]] = {}
+
+    def get_turn(self, turn_id: str) -> Scored:
+        return self._graph.get_turn(turn_id)
+
+    def parents(self, turn_id: str) -> Sequence[str]:
+        return self._graph.parents(turn_id)
+
+    def children(self, turn_id: str) -> Sequence[str]:
+        return self._graph.children(turn_id)
+
+    def siblings(self, turn_id: str, limit: int | None) -> Sequence[str]:
+        if limit != self._limit:
+            return self._graph.siblings(turn_id, limit)
+        return [other for other in self._ranked(turn_id) if other != turn_id][:limit]
+
+    def are_siblings(self, turn_id: str, other: str) -> bool:
+        """Returns whether another turn is among the siblings of a turn."""
+        ranks = self._ranked(turn_id)
+        rank, own = ranks.get(other, self._limit + 1), ranks.get(turn_id, self._limit + 1)
+        return other != turn_id and rank - (own < rank) < self._limit
+
+    def _ranked(self, turn_id: str) -> dict[str, int]:
+        """Returns the first turns of a family in their order (ruling 10): one more than a turn has siblings."""
+        family = tuple(self._graph.parents(turn_id))
+        if family not in self._ranks:
+            others = list(self._graph.siblings(turn_id, self._limit + 1))
+            place = bisect_left(others, self._key(turn_id), key=self._key)
+            first = [*others[:place], turn_id, *others[place:]][: self._limit + 1] if family else []
+            self._ranks[family] = {each: rank for rank, each in enumerate(first)}
+        return self._ranks[family]
+
+    def _key(self, turn_id: str) -> tuple[float, str]:
+        return -self._graph.get_turn(turn_id).salience, turn_id
+
+
 class PassedOver:
     """The turns that a selection left out."""
 
-    def __init__(self, graph: TurnGraph, selected: Sequence[FrontierTurn], policy: SlicePolicyV1) -> None:
+    def __init__(self, graph: Families, selected: Sequence[FrontierTurn], policy: SlicePolicyV1) -> None:
         self._graph = graph
         self._policy = policy
         self._places = {each.turn_id: place for place, each in enumerate(selected)}
@@ -32,7 +76,6 @@ class PassedOver:
         for place, each in enumerate(selected):
             for parent in graph.parents(each.turn_id):
                 self._below.setdefault(parent, []).append(place)
-        self._siblings: dict[int, frozenset[str]] = {}
 
     def reasons(self, turn_ids: Iterable[str]) -> list[Unselected]:
         """Returns those of these turns that could be reached and were not selected, with the reason of each."""
@@ -66,12 +109,7 @@ class PassedOver:
             return False
         if way != "sibling":
             return True
-        if not self._policy.include_siblings:
-            return False
-        if place not in self._siblings:
-            limit = self._policy.max_siblings_per_node
-            self._siblings[place] = frozenset(self._graph.siblings(self._selected[place].turn_id, limit))
-        return turn_id in self._siblings[place]
+        return self._policy.include_siblings and self._graph.are_siblings(self._selected[place].turn_id, turn_id)
 
     def _counts(self, place: int, way: ReachedAs) -> bool:
         return way == "sibling" or not self._is_expanded(place)

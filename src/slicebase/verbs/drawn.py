@@ -14,7 +14,7 @@ from msgspec import Struct, field
 from slicebase.errors import refuse_out_of_range
 from slicebase.graph.compact import TURN_KINDS, CompactSession
 from slicebase.graph.policy import POLICY_ID, SlicePolicyV1
-from slicebase.graph.reasons import PassedOver
+from slicebase.graph.reasons import Families, PassedOver
 from slicebase.graph.select import FrontierTurn, ReachedAs, UnselectedReason
 from slicebase.graph.selection import context_slice, select
 from slicebase.graph.turn import PHASES, Phase
@@ -85,8 +85,9 @@ def drawn(truth: Truth, turn: str, policy: SlicePolicyV1, first: int, limit: int
     seen = min(limit, MOST_ROWS)
     with truth.sessions.around(turn) as graph:
         found, chosen = context_slice(graph, turn, policy), select(graph, turn, policy)
+        families = Families(graph, policy.max_siblings_per_node)
         nodes = truth.trees.nodes(graph.session_id, first, seen) if seen else []
-        reasons = PassedOver(graph, chosen, policy).reasons([node.turn for node in nodes]) if nodes else []
+        reasons = PassedOver(families, chosen, policy).reasons([node.turn for node in nodes]) if nodes else []
         selected = [_selected(graph, each) for each in chosen]
     rows = range(first, first + seen)
     is_listed = [place < MOST_SELECTED or each.number in rows for place, each in enumerate(selected)]
