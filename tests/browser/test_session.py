@@ -171,6 +171,20 @@ def test_a_server_that_stops_is_missed_and_found_again(live: tuple[Server, Path]
     visit.page.wait_for_selector(f"text={GROWING[:8]}")
 
 
+def test_what_grew_while_nobody_watched_is_shown_when_the_server_is_back(
+    live: tuple[Server, Path], look: Look, tmp_path: Path
+) -> None:
+    server, root = live
+    visit = look(f"{server.url}/session/{GROWING}?turn={turn_id(103, GROWING)}")
+    visit.allowed = ("console: Failed to load resource", "console: Fetch", "error: ")
+    server.stop()
+    with opened(root) as memory:
+        memory.import_(growing(tmp_path / "talk.jsonl", range(8)))
+    server.start()
+    visit.page.wait_for_selector("text=Line 6 of a talk")
+    visit.page.wait_for_selector("text=8 turns")
+
+
 def test_many_pages_of_one_browser_watch_at_once(live: tuple[Server, Path], look: Look, tmp_path: Path) -> None:
     """A browser has six connections to a server, and a page that watches must not keep one for itself."""
     server, root = live

@@ -444,6 +444,11 @@ def test_a_known_state_follows_snapshots_rollbacks_and_purges(truth: Truth, tmp_
     assert truth.runs.state(RUN) == fresh()
     truth.runs.append(RUN, [question("in its place")], NOW)
     assert truth.runs.state(RUN) == fresh()
+    *_, last = truth.runs.log.events(RUN)
+    purge_text(truth, f"run:{RUN}", last.link.payload_hash)
+    with pytest.raises(SlicebaseError) as caught:
+        truth.runs.state(RUN)
+    assert code_of(caught) == "purged"
 
 
 def test_the_states_of_a_few_runs_are_kept(truth: Truth) -> None:

@@ -81,6 +81,20 @@ def test_a_signal_ends_the_server_within_seconds_also_with_open_streams(root: Pa
         assert "Traceback" not in errors
 
 
+def test_who_was_told_that_the_server_watches_hears_of_all_that_grows_then(root: Path, tmp_path: Path) -> None:
+    with served(root) as (_, client):
+        client.request("GET", "/api/v1/changes")
+        with client.getresponse() as stream:
+            lines = iter(stream.readline, b"")
+            assert next(each for each in lines if each.startswith(b"event:")) == b"event: watching\n"
+            said = [{"role": "user", "content": "Hello."}, {"role": "assistant", "content": "Good morning."}]
+            (tmp_path / "talk.json").write_text(json.dumps(said))
+            with Slicebase.open(root) as memory:
+                memory.import_(tmp_path / "talk.json", session="talk")
+            assert next(each for each in lines if each.startswith(b"event:")) == b"event: grown\n"
+            assert json.loads(next(lines).removeprefix(b"data: ")) == {"sessions": {"talk": 2}, "runs": {}}
+
+
 def test_one_page_too_many_that_watches_is_told_so(root: Path) -> None:
     with served(root) as (_, client), ExitStack() as stack:
         for _ in range(LISTENERS):

@@ -259,7 +259,7 @@ def _print_info(base: "Slicebase", found: "Info", first: Iterable[Shown]) -> Non
         "version": found.version,
         "payload": f"{file.payload.uri or 'nowhere'}, {file.payload.size} bytes" if file.payload else "",
         "note": {"changed": "changed since it was added", "missing": "cannot be read"}.get(entry.note_state or "", ""),
-        "source": f"{entry.source} ({entry.derivation})" if entry.source else "",
+        "source": (entry.source or "") + (f" ({entry.derivation})" if entry.derivation else ""),
         "write": file.contract.write or "",
         "purpose": file.contract.purpose or "",
         "meta": ", ".join(f"{key} {value}" for key, value in file.meta.items()),

@@ -96,7 +96,7 @@ def open_temporary(ctx: click.Context) -> "Slicebase":
     """Opens an empty workspace that is deleted when the command ends."""
     from slicebase.base import Slicebase
 
-    folder = Path(ctx.with_resource(TemporaryDirectory()))
+    folder = Path(ctx.with_resource(TemporaryDirectory(prefix="sample-")))
     base = ctx.with_resource(closing(Slicebase.init(folder, redact=redacts(ctx))))
     report_redacted(ctx, base)
     return base

@@ -54,10 +54,15 @@ class FileEntry(NamedTuple):
 
     @property
     def derivation(self) -> Literal["fresh", "stale", "unknown"] | None:
-        """The state of a derived file, compared with its source (§ Hash-Based Staleness); None for other files."""
+        """The state of a derived file, compared with its source (§ Hash-Based Staleness); None for other files.
+
+        Also None for a narrative: what it is derived from is no file, and `stale` compares it with its run (ruling 41).
+        """
         from slicebase.files.freshness import derivation
 
-        return derivation(self.source_hash or "", self.source_now) if self.source else None
+        if not self.source or self.source.startswith("sn_"):
+            return None
+        return derivation(self.source_hash or "", self.source_now)
 
     @property
     def note_state(self) -> Literal["same", "changed", "missing"] | None:

@@ -220,8 +220,7 @@ def open_database(
 ) -> Database:
     """Opens the database at `path`. Creates it only with `create`.
 
-    Where it is missing and its folder cannot be written, or with `or_empty`, it is an empty one in memory that can only
-    be read.
+    Where it is missing and cannot be created, or with `or_empty`, it is an empty one in memory that is only read.
     """
     opener = opener or Opener()
     refuse_lost(path, opener)
@@ -260,13 +259,11 @@ def _cannot_be_created(path: Path) -> bool:
     return not os.path.lexists(path) and nearest.is_dir() and not os.access(nearest, os.W_OK)
 
 
-_NO_DATABASE = "-"  # the id of an empty one in memory: nothing that an index keeps of it names a database
-
-
 def _empty(path: Path) -> Database:
     connection = apsw.Connection(":memory:")
     connection.execute(SCHEMA)
-    append_rows(connection, Chain("acts"), [act_row(CREATE, Opener(new_id=lambda: _NO_DATABASE).identity())])
+    # Its id is no id: nothing that an index keeps of it names a database.
+    append_rows(connection, Chain("acts"), [act_row(CREATE, Opener(new_id=lambda: "-").identity())])
     connection.pragma("query_only", True)
     return Database(path, connection)
 

@@ -1,11 +1,11 @@
 """What changes while one watches: turns and events that a running agent adds, as server-sent events.
 
 One task looks at the database twice a second, as long as somebody listens: SQLite tells at once whether anything was
-written. Each listener gets what has grown since it began to listen.
+written. Each listener gets what has grown since it was told `watching`. What grew before that, a page can ask for then.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Set
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
@@ -42,6 +42,7 @@ class Watchers:
     def __init__(self, memories: Memories) -> None:
         self._memories = memories
         self._listeners: set[asyncio.Queue[bytes]] = set()
+        self._new: set[asyncio.Queue[bytes]] = set()  # of these, those that were not told yet that somebody looks
         self._task: asyncio.Task[None] | None = None
 
     def refuse_too_many(self) -> None:
@@ -53,6 +54,7 @@ class Watchers:
         """Yields events until the listener goes away."""
         queue = asyncio.Queue[bytes](maxsize=64)
         self._listeners.add(queue)
+        self._new.add(queue)
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._look())
         try:
@@ -64,6 +66,7 @@ class Watchers:
                     yield b": still here\n\n"
         finally:
             self._listeners.discard(queue)
+            self._new.discard(queue)
 
     async def close(self) -> None:
         """Ends the task that looks."""
@@ -76,20 +79,23 @@ class Watchers:
         before, failed = None, ""
         while self._listeners:
             try:
+                new = self._new.copy()
                 seen = await self._memories.call(_lengths)
                 if before is not None and (grown := _grown(before, seen)):
                     self._tell(event("grown", grown))
                 elif failed:
                     self._tell(event("recovered", {}))
                 before, failed = seen, ""
+                self._tell(event("watching", {}), new)
+                self._new -= new
             except SlicebaseError as error:
                 if error.code != failed:
                     self._tell(event("problem", problem_of(error)))
                 failed = error.code
             await asyncio.sleep(_LOOK)
 
-    def _tell(self, data: bytes) -> None:
-        for queue in self._listeners:
+    def _tell(self, data: bytes, to: Set[asyncio.Queue[bytes]] | None = None) -> None:
+        for queue in self._listeners if to is None else to:
             with suppress(asyncio.QueueFull):  # a page that does not read will ask again
                 queue.put_nowait(data)
 

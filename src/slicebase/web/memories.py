@@ -25,7 +25,7 @@ _Result = TypeVar("_Result")
 
 THREADS: Final = 8  # verbs that run at once; others wait
 LONG_CALLS: Final = 2  # of those that have more time than others
-IDLE: Final = 2  # workspaces that are kept for the next requests: each has caches of its own
+IDLE: Final = 4  # workspaces that are kept for the next requests: each has caches of its own
 ABANDONED: Final = 8  # verbs that nobody waits for any more and that may still run
 SECONDS: Final = 30.0  # for one request
 # The database itself is at fault. Others are at fault for a while, and what is open can stay so.

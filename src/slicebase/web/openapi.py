@@ -26,7 +26,7 @@ _HEALTH: Final = {
 OTHERS: Final = {
     "/health": ("Opens the database and reads it.", "application/json", _HEALTH),
     f"{PREFIX}/changes": (
-        "Tells what has grown, without an end: the events `grown`, `problem` and `recovered`.",
+        "Tells what has grown, without an end: the events `watching`, `grown`, `problem` and `recovered`.",
         "text/event-stream",
         {"type": "string"},
     ),

@@ -3,7 +3,7 @@ import { render } from "preact";
 import { useEffect, useErrorBoundary, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { exported, useBuilding } from "slicebase/lib/api.js";
 import { html } from "slicebase/lib/html.js";
-import { lettersAreOn, say, switchLetters, useKeys } from "slicebase/lib/keyboard.js";
+import { lettersAreOn, say, switchLetters, useKeys, useSaid } from "slicebase/lib/keyboard.js";
 import { go, Link, useRoute } from "slicebase/lib/router.js";
 import { ProblemBox } from "slicebase/lib/ui.js";
 import { VIEWS } from "slicebase/views/table.js";
@@ -107,6 +107,7 @@ function App() {
   const [keys, showKeys] = useState(false);
   useViewKeys(showKeys);
   const building = useBuilding();
+  useSaid(building ? "The index of turns is built." : "");
   const view = VIEWS.find((each) => each.match(route));
   useEffect(() => {
     document.title = view ? `${view.title(route)} · Slicebase` : "Slicebase";
@@ -125,7 +126,7 @@ function App() {
     </nav>
     ${keys && html`<${Keys} close=${() => showKeys(false)} more=${view ? view.keys : []} />`}
     ${exported && exported.notes.map((note) => html`<p key=${note} class="exported-note" role="note">${note}</p>`)}
-    <p class="building" role="status">${building}</p>
+    <p class="building">${building}</p>
     <main id="main" tabindex="-1">
       ${view ? html`<${Shown} view=${view} route=${route} key=${view.key ? view.key(route) : view.section} />` : html`<h1>No such page</h1><${ProblemBox} problem=${{ message: "No view has this address.", hint: route.path }} />`}
     </main>

@@ -156,7 +156,8 @@ export function usePages(path, params, field) {
 }
 
 /**
- * Calls a function with what has grown, `{sessions, runs}`, as long as a component is shown.
+ * Calls a function with what has grown, `{sessions, runs}`, as long as a component is shown, and with `{began: true}`
+ * when the server begins to watch, also after it was gone: what grew until then can be asked for.
  * A browser opens six connections to a server, for all of its pages together: one page holds the stream and tells the
  * others, and another one goes on when it is closed. Locks are there on this machine and with TLS.
  */
@@ -171,11 +172,12 @@ export function useGrowth(onGrown) {
     let end = () => {};
     const hold = () => new Promise((done) => {
       const source = new EventSource(address("/changes"));
-      source.addEventListener("grown", (event) => {
-        const grown = JSON.parse(event.data);
+      const tell = (grown) => {
         others.postMessage(grown);
         latest.current(grown);
-      });
+      };
+      source.addEventListener("grown", (event) => tell(JSON.parse(event.data)));
+      source.addEventListener("watching", () => tell({ sessions: {}, runs: {}, began: true }));
       end = () => {
         source.close();
         done();

@@ -11,8 +11,8 @@ const FEW = 6;
 /** Asks again when something has grown, at most every two seconds. */
 function useAgain(...asked) {
   const waiting = useRef(0);
-  useGrowth(() => {
-    if (waiting.current) return;
+  useGrowth(({ began }) => {
+    if (began || waiting.current) return;
     waiting.current = setTimeout(() => {
       waiting.current = 0;
       for (const each of asked) each.again();

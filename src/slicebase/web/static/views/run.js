@@ -1,5 +1,5 @@
 // A run: what it is for, what it has spent, its time line, what it knows, its gate, and its documents.
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { part, useAnswer, useGrowth } from "slicebase/lib/api.js";
 import { html } from "slicebase/lib/html.js";
 import { href, Link } from "slicebase/lib/router.js";
@@ -93,10 +93,18 @@ export function Run({ route }) {
   const tab = TABS.some(([name]) => name === route.query.tab) ? route.query.tab : "";
   const asked = useAnswer(`/runs/${part(run)}`);
   const [grown, setGrown] = useState(0);
-  useGrowth(({ runs }) => Object.hasOwn(runs, run) && setGrown(runs[run]));
+  useGrowth(({ runs, began }) => {
+    if (began) asked.again();
+    else if (Object.hasOwn(runs, run)) setGrown(runs[run]);
+  });
   useEffect(() => {
     if (grown) asked.again();
   }, [grown]);
+  const known = useRef(0);
+  useEffect(() => { // it grew before the server began to watch
+    if (known.current && asked.answer && asked.answer.events > known.current) setGrown(asked.answer.events);
+    if (asked.answer) known.current = asked.answer.events;
+  }, [asked.answer]);
   return html`<h1>${run} ${asked.answer && html`<${RunState} stopped=${asked.answer.stopped} />`}</h1>
     <${Answered} asked=${asked}>${(found) => html`
       <${Head} found=${found} />

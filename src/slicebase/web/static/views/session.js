@@ -75,18 +75,26 @@ function Whole({ view, query, again }) {
   const current = reading.turns.find((each) => each.turn === chosen);
   const number = current ? current.number : null;
   const jump = useMemo(() => (number === null ? null : { number }), [number]);
-  useGrowth(({ sessions }) => {
-    if (!Object.hasOwn(sessions, session)) return;
-    rows.refresh(sessions[session]);
+  const grow = (turns) => {
+    rows.refresh(turns);
     reading.again();
-    setGrown(sessions[session]);
+    setGrown(turns);
     if (Date.now() - told.current > QUIET) {
       told.current = Date.now();
-      say(`The session grows: ${count(sessions[session], "turn")}.`);
+      say(`The session grows: ${count(turns, "turn")}.`);
     }
+  };
+  useGrowth(({ sessions, began }) => {
+    if (began) again();
+    if (!Object.hasOwn(sessions, session)) return;
+    grow(sessions[session]);
     clearTimeout(later.current);
     later.current = setTimeout(again, 1500); // the last turn, the figures
   });
+  const shownFirst = useRef(view.turns);
+  useEffect(() => { // it grew before the server began to watch
+    if (view.turns > Math.max(shownFirst.current, grown)) grow(view.turns);
+  }, [view.turns]);
   const branches = useRef(0);
   useEffect(() => {
     if (branches.current && branches.current !== rows.branches) reading.refork();
