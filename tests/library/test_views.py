@@ -8,7 +8,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slicebase import Slicebase
@@ -22,6 +22,7 @@ from slicebase.library.logs import Logs
 from slicebase.library.names import Names
 from slicebase.library.recall import Recall
 from slicebase.library.views import FolderView
+from tests.amounts import MORE
 from tests.library.samples import put, rows
 from tests.library.scratch import NOON, ScratchLibrary
 
@@ -78,6 +79,7 @@ def result(call: Callable[[Any], object], given: Any) -> object:
         return error.code, error.message, error.hint
 
 
+@settings(max_examples=5 * MORE)
 @given(st.integers(0, 2**32))
 @pytest.mark.parametrize("most", [1, views._MOST])
 def test_a_view_shows_what_the_folder_shows(tmp_path_factory: pytest.TempPathFactory, most: int, seed: int) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import resource
+import shutil
 import signal
 import socket
 import subprocess
@@ -59,6 +60,13 @@ def ended(root: Path, *options: str, **more: str) -> subprocess.CompletedProcess
     return subprocess.run(
         command(*options), cwd=root, env=environment, capture_output=True, text=True, timeout=60, check=False
     )
+
+
+@pytest.fixture(scope="module")
+def shared(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[HTTPConnection]:
+    """A server for all tests that neither stop it nor write."""
+    with served(Path(shutil.copytree(template, tmp_path_factory.mktemp("server") / "workspace"))) as (_, client):
+        yield client
 
 
 def status_of(client: HTTPConnection, path: str) -> int:
@@ -124,13 +132,12 @@ def test_nothing_is_logged_and_the_token_is_printed_only_where_it_is_needed(root
         assert process.poll() is None
 
 
-def test_a_port_that_is_taken_is_an_error(root: Path) -> None:
-    with served(root) as (_, client):
-        done = subprocess.run(
-            command("--port", str(client.port)), cwd=root, capture_output=True, text=True, timeout=60, check=False
-        )
-        assert done.returncode == 5
-        assert "port-taken" in done.stderr
+def test_a_port_that_is_taken_is_an_error(root: Path, shared: HTTPConnection) -> None:
+    done = subprocess.run(
+        command("--port", str(shared.port)), cwd=root, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 5
+    assert "port-taken" in done.stderr
 
 
 def test_two_servers_can_show_one_workspace(root: Path) -> None:
@@ -200,16 +207,15 @@ def test_ipv6_is_listened_on_and_named_in_brackets(root: Path) -> None:
         assert status_of(client, "/health") == 200
 
 
-def test_a_client_that_sends_nothing_loses_its_connection(root: Path) -> None:
+def test_a_client_that_sends_nothing_loses_its_connection(shared: HTTPConnection) -> None:
     assert server._HEADERS <= 10
-    with served(root) as (_, client):
-        place = client.host, client.port
-        with socket.create_connection(place, timeout=30) as silent, socket.create_connection(place, timeout=30) as slow:
-            slow.sendall(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n")  # and never the end
-            for each in (silent, slow):
-                with suppress(ConnectionResetError):
-                    assert each.recv(1) == b""
-        assert status_of(client, "/health") == 200
+    place = shared.host, shared.port
+    with socket.create_connection(place, timeout=30) as silent, socket.create_connection(place, timeout=30) as slow:
+        slow.sendall(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n")  # and never the end
+        for each in (silent, slow):
+            with suppress(ConnectionResetError):
+                assert each.recv(1) == b""
+    assert status_of(shared, "/health") == 200
 
 
 def test_a_read_only_workspace_is_shown(root: Path) -> None:
@@ -238,8 +244,8 @@ def answer_on(raw: socket.socket) -> str:
 @pytest.mark.parametrize(
     "request_", ["no HTTP at all\r\n\r\n", "GET / HTTP/1.1\r\n\r\n", f"GET / HTTP/1.1\r\nX: {'a' * 200_000}\r\n\r\n"]
 )
-def test_what_is_no_request_gets_a_problem_with_strict_headers(root: Path, request_: str) -> None:
-    with served(root) as (_, client), socket.create_connection((client.host, client.port), timeout=10) as raw:
+def test_what_is_no_request_gets_a_problem_with_strict_headers(shared: HTTPConnection, request_: str) -> None:
+    with socket.create_connection((shared.host, shared.port), timeout=10) as raw:
         with suppress(ConnectionError):
             raw.sendall(request_.encode())
         head, _, body = answer_on(raw).partition("\r\n\r\n")
@@ -311,22 +317,20 @@ def test_a_client_that_does_not_read_its_answer_loses_its_connection(
 
 
 @pytest.mark.parametrize("path", ["/api/v1/changes", "/api/v1/verify/progress"])
-def test_the_headers_of_a_stream_have_an_end(root: Path, path: str) -> None:
-    with served(root) as (_, client):
-        client.request("HEAD", path)
-        answer = client.getresponse()
-        assert answer.headers["content-type"].startswith("text/event-stream")
-        answer.read()
-        assert status_of(client, "/health") == 200  # on the same connection
+def test_the_headers_of_a_stream_have_an_end(shared: HTTPConnection, path: str) -> None:
+    shared.request("HEAD", path)
+    answer = shared.getresponse()
+    assert answer.headers["content-type"].startswith("text/event-stream")
+    answer.read()
+    assert status_of(shared, "/health") == 200  # on the same connection
 
 
 @pytest.mark.parametrize("target", ["http://127.0.0.1/health", "*", "api/v1/status"])
-def test_a_target_without_a_slash_names_nothing(root: Path, target: str) -> None:
-    with served(root) as (_, client):
-        client.putrequest("GET", target)
-        client.endheaders()
-        answer = client.getresponse()
-        assert (answer.status, json.loads(answer.read())["code"]) == (404, "no-address")
+def test_a_target_without_a_slash_names_nothing(shared: HTTPConnection, target: str) -> None:
+    shared.putrequest("GET", target)
+    shared.endheaders()
+    answer = shared.getresponse()
+    assert (answer.status, json.loads(answer.read())["code"]) == (404, "no-address")
 
 
 @pytest.mark.parametrize("host", ["", "nothing.invalid", "256.0.0.1", "a\0b", "\udcff"])

@@ -220,11 +220,11 @@ def demo() -> int:
     """Run real commands on a sample, in a temporary folder: what a compaction forgot, and how Slicebase proves it."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     variables = {name: value for name, value in os.environ.items() if not name.startswith(("SLICEBASE_", "TT_"))}
-    look = " && ".join(_commands_to_look())
+    look = " && ".join(commands_to_look())
     return subprocess.run(["sh", str(_SCRIPT), look], env={**variables, "PATH": path}, check=False).returncode
 
 
-def _commands_to_look() -> "Iterator[str]":
+def commands_to_look() -> "Iterator[str]":
     """Yields the commands that show a sample in a browser, as a user can type them here."""
     from importlib.util import find_spec  # imported here for a fast start of the other commands
 
