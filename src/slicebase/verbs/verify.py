@@ -7,7 +7,7 @@ changed byte is one finding, not many.
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import apsw
 
@@ -30,9 +30,6 @@ from slicebase.verbs.verify_chains import UNREADABLE_RECORD, ChainProof, VerifyF
 from slicebase.verbs.verify_runs import RunProof
 from slicebase.verbs.verify_texts import unnamed_texts
 from slicebase.verbs.witnesses import consulted, heard
-
-if TYPE_CHECKING:  # a run and its proof need no library
-    from slicebase.library.recall import Recall
 
 
 class Verdict(NamedTuple):
@@ -71,10 +68,7 @@ def verify_workspace(parts: Parts, progress: Callable[[str], None], seal: str | 
             return reader().own(reference).text
         return None
 
-    @cache
-    def reader() -> "Recall":
-        return parts.library.reader()
-
+    reader = cache(lambda: parts.library.reader())  # a run and its proof need no library
     try:
         truth = parts.truth
     except SlicebaseError as error:
