@@ -68,7 +68,7 @@ def verify_workspace(parts: Parts, progress: Callable[[str], None], seal: str | 
             return reader().own(reference).text
         return None
 
-    reader = cache(lambda: parts.library.reader())  # a run and its proof need no library
+    reader = cache(lambda: parts.library.reader())  # noqa: PLW0108 - a run and its proof need no library
     try:
         truth = parts.truth
     except SlicebaseError as error:
