@@ -1,5 +1,5 @@
 # Each target creates the environment that it needs, with the pinned versions: .venv for development, .venv-demo for the
-# package alone, as a user installs it to look at it, .venv-adapters with the packages that it has adapters for.
+# package alone, as a user installs it, .venv-adapters with the packages that it has adapters for.
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
@@ -97,7 +97,7 @@ $(ADAPTERS): pyproject.toml constraints.txt
 $(DEMO): pyproject.toml constraints.txt $(SOURCES)
 	rm -rf build  # a module that is gone would be installed from there
 	$(PYTHON) -m venv --clear .venv-demo
-	PIP_CONSTRAINT=constraints.txt .venv-demo/bin/pip $(INSTALL) '.[serve]'
+	PIP_CONSTRAINT=constraints.txt .venv-demo/bin/pip $(INSTALL) .
 	touch $(DEMO)
 
 clean:
