@@ -18,7 +18,11 @@ export function Chat({ reading, session, chosen, anchor, slice, agents, cited, g
     if (!here) return;
     if (here.scrollTop < NEAR && reading.earlier) reading.up();
     if (here.scrollHeight - here.scrollTop - here.clientHeight < NEAR && reading.later) reading.down();
-    atEnd.current = !reading.later && here.scrollHeight - here.scrollTop - here.clientHeight < 60;
+  };
+  const scrolled = () => { // who is at the end follows what is added; that alone does not lead away from it
+    const here = box.current;
+    if (here) atEnd.current = here.scrollHeight - here.scrollTop - here.clientHeight < 60;
+    look();
   };
   useEffect(look, [reading.turns, reading.later, reading.earlier]);
   useEffect(() => {
@@ -27,6 +31,7 @@ export function Chat({ reading, session, chosen, anchor, slice, agents, cited, g
     const frame = box.current.getBoundingClientRect();
     const place = here.getBoundingClientRect();
     if (place.top < frame.top || place.top > frame.bottom - 80) box.current.scrollTop += place.top - frame.top - (reading.center === chosen ? 60 : 20);
+    scrolled();
   }, [chosen, reading.center]);
   useEffect(() => {
     if (!grown || !atEnd.current) return undefined;
@@ -35,7 +40,7 @@ export function Chat({ reading, session, chosen, anchor, slice, agents, cited, g
     }, 250);
     return () => clearTimeout(waiting);
   }, [grown, reading.turns.length]);
-  return html`<div class="chat" ref=${box} onScroll=${look} tabindex="0" role="region" aria-label="Chat">
+  return html`<div class="chat" ref=${box} onScroll=${scrolled} tabindex="0" role="region" aria-label="Chat">
     ${reading.problem && html`<${ProblemBox} problem=${reading.problem} />`}
     ${reading.earlier ? html`<p class="faint end">earlier turns …</p>` : reading.turns.length > 0 && html`<p class="faint end">${BEGINNING}</p>`}
     ${reading.turns.map((turn) => html`<${TurnBlock} key=${turn.turn} turn=${turn} session=${session} isChosen=${turn.turn === chosen} isAnchor=${turn.turn === anchor}
