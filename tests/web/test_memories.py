@@ -8,6 +8,7 @@ from importlib.resources import as_file, files
 from pathlib import Path
 from threading import Barrier, Event
 
+import apsw
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -54,6 +55,30 @@ def test_too_many_calls_that_nobody_waits_for_are_refused_at_once(root: Path) ->
         goes_on.set()
         memories.close()
         assert set(codes) == {"server-busy"}
+
+    asyncio.run(asked())
+
+
+def test_writes_that_wait_for_another_process_keep_no_place_of_what_reads(root: Path) -> None:
+    async def asked() -> None:
+        memories = memories_of(root)
+        other = apsw.Connection(str(root / ".slicebase/slicebase.db"))
+        other.execute("BEGIN IMMEDIATE")
+        writes = [
+            asyncio.ensure_future(
+                memories.call(lambda memory: memory.runs.start(memory.surroundings.new_id(), "o", "d"), writes=True)
+            )
+            for _ in range(12)
+        ]
+        await asyncio.sleep(0)
+        for _ in range(8):
+            assert (await memories.call(lambda memory: memory.status())).sessions == 2
+        assert (await memories.call_freshly(lambda memory: memory.status(), 5)).sessions == 2
+        assert not any(each.done() for each in writes)
+        other.execute("ROLLBACK")
+        other.close()
+        assert len({started.run_id for started in await asyncio.gather(*writes)}) == 12
+        memories.close()
 
     asyncio.run(asked())
 

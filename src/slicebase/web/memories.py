@@ -7,11 +7,11 @@ the next request opens it again. A request that writes has an object of its own,
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 from slicebase.errors import SlicebaseError, Where
 from slicebase.web.builds import IndexBuild
@@ -22,9 +22,11 @@ if TYPE_CHECKING:
     from slicebase.base import Slicebase
 
 _Result = TypeVar("_Result")
+_Kind = Literal["read", "write", "long"]
 
-THREADS: Final = 8  # verbs that run at once; others wait
-LONG_CALLS: Final = 2  # of those that have more time than others
+# Verbs of each kind that run at once; others of that kind wait. A write may wait for another process to end its own,
+# and what has more time than others takes it: neither keeps the places of what reads.
+_PLACES: Final[Mapping[_Kind, int]] = {"read": 6, "write": 2, "long": 2}
 IDLE: Final = 4  # workspaces that are kept for the next requests: each has caches of its own
 ABANDONED: Final = 8  # verbs that nobody waits for any more and that may still run
 SECONDS: Final = 30.0  # for one request
@@ -49,11 +51,11 @@ class Memories:
         self._lock = Lock()
         self._is_closed = False
         self._had_database = False
-        self._threads = DaemonThreads(THREADS + ABANDONED)
+        self._threads = DaemonThreads(sum(_PLACES.values()) + ABANDONED)
         self._warm: Slicebase | None = None
         self._turn: asyncio.Lock | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._places: tuple[asyncio.Semaphore, asyncio.Semaphore] | None = None
+        self._places: dict[_Kind, asyncio.Semaphore] = {}
 
     async def call(
         self, do: "Callable[[Slicebase], _Result]", seconds: float | None = None, *, writes: bool = False
@@ -62,7 +64,9 @@ class Memories:
 
         What does not say that it `writes` cannot: the workspace refuses it.
         """
-        return await self._called(self._writing if writes else self._reading, do, seconds)
+        return await self._called(
+            self._writing if writes else self._reading, do, seconds, "write" if writes else "read"
+        )
 
     async def call_freshly(self, do: "Callable[[Slicebase], _Result]", seconds: float) -> _Result:
         """Calls a function that reads with a workspace that is opened for it.
@@ -76,13 +80,14 @@ class Memories:
         call: "Callable[[Callable[[Slicebase], _Result]], _Result]",
         do: "Callable[[Slicebase], _Result]",
         seconds: float | None,
+        kind: _Kind = "read",
     ) -> _Result:
-        if self._places is None:  # an event loop has its own
-            self._places = asyncio.Semaphore(THREADS - LONG_CALLS), asyncio.Semaphore(LONG_CALLS)
+        if not self._places:  # an event loop has its own
+            self._places = {each: asyncio.Semaphore(places) for each, places in _PLACES.items()}
             self._loop = asyncio.get_running_loop()
         given = self._seconds if seconds is None else seconds
         try:
-            async with asyncio.timeout(given), self._places[given > self._seconds]:
+            async with asyncio.timeout(given), self._places["long" if given > self._seconds else kind]:
                 result: _Result = await self._threads.run(lambda: self._ours(call, do))
                 return result
         except TimeoutError:
