@@ -25,7 +25,7 @@ from uvicorn.server import ServerState
 from slicebase.base import Slicebase
 from slicebase.errors import SlicebaseError
 from slicebase.web import server
-from slicebase.web.changes import LISTENERS
+from slicebase.web.streams import MOST_STREAMS
 
 TURN = "0961d9aa-a012-46c7-b376-16f70598151d"
 TOKEN = "0123456789abcdef0123"
@@ -105,7 +105,7 @@ def test_who_was_told_that_the_server_watches_hears_of_all_that_grows_then(root:
 
 def test_one_page_too_many_that_watches_is_told_so(root: Path) -> None:
     with served(root) as (_, client), ExitStack() as stack:
-        for _ in range(LISTENERS):
+        for _ in range(MOST_STREAMS):
             watching = stack.enter_context(closing(HTTPConnection(client.host, client.port, timeout=30)))
             watching.request("GET", "/api/v1/changes")
             assert stack.enter_context(watching.getresponse()).readline() == b": hello\n"

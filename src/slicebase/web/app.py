@@ -11,7 +11,7 @@ import msgspec
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -27,13 +27,13 @@ from slicebase.web.pages import front_page, is_view, static_file, strict_headers
 from slicebase.web.problems import WrongMethodError, answer_to
 from slicebase.web.progress import VERIFY_PATH, verified
 from slicebase.web.routes import ApiRoutes
+from slicebase.web.streams import Streams
 
 if TYPE_CHECKING:
     from slicebase.base import Slicebase
 
 _ENCODE: Final = msgspec.json.Encoder().encode
 _API_HEADERS: Final = {"cache-control": "no-store"}
-_EVENTS: Final = "text/event-stream"
 _HEALTH_SECONDS: Final = 5.0
 
 
@@ -50,7 +50,7 @@ def application(
     `as_ours` turns errors that are not ours (of the system, of SQLite) into ours. A request takes `seconds` at most.
     """
     memories = Memories(open_memory, as_ours) if seconds is None else Memories(open_memory, as_ours, seconds)
-    changes = Watchers(memories)
+    changes, streams = Watchers(memories), Streams()
     endpoints = [each for each in table.ENDPOINTS if write or not each.writes]
     described = _ENCODE(document(endpoints, needs_token=not admission.reads_freely))
 
@@ -63,11 +63,10 @@ def application(
         return Response(_ENCODE(shown), media_type="application/json", headers=_API_HEADERS)
 
     async def watch(request: Request) -> Response:
-        changes.refuse_too_many()
-        return _stream(request, changes.listen)
+        return streams.response(request, changes.listen)
 
     async def verify(request: Request) -> Response:
-        return _stream(request, lambda: verified(memories))
+        return streams.response(request, lambda: verified(memories))
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -167,13 +166,6 @@ async def _body(scope: Scope, receive: Receive) -> bytes:
                     return b"".join(chunks)
     except TimeoutError:
         raise SlicebaseError("request-slow", f"a body arrives within {BODY_SECONDS:.0f} seconds") from None
-
-
-def _stream(request: Request, events: Callable[[], AsyncIterator[bytes]]) -> Response:
-    """Returns a stream of server-sent events; to HEAD, its headers only, since it may have no end."""
-    if request.method == "HEAD":
-        return Response(media_type=_EVENTS, headers=_API_HEADERS)
-    return StreamingResponse(events(), media_type=_EVENTS, headers=_API_HEADERS)
 
 
 async def _static(request: Request) -> Response:

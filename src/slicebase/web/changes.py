@@ -2,6 +2,7 @@
 
 One task looks at the database twice a second, as long as somebody listens: SQLite tells at once whether anything was
 written. Each listener gets what has grown since it was told `watching`. What grew before that, a page can ask for then.
+Each is told of a problem that lasts, also one that begins to listen meanwhile, and of its end.
 """
 
 import asyncio
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 _LOOK: Final = 0.5  # seconds between two looks
 _ALIVE: Final = 15.0  # seconds between two signs of life
-LISTENERS: Final = 32
 
 
 class Grown(Struct, frozen=True):
@@ -44,11 +44,6 @@ class Watchers:
         self._listeners: set[asyncio.Queue[bytes]] = set()
         self._new: set[asyncio.Queue[bytes]] = set()  # of these, those that were not told yet that somebody looks
         self._task: asyncio.Task[None] | None = None
-
-    def refuse_too_many(self) -> None:
-        """Raises `server-busy` if nobody else can listen. A stream that has begun can no longer say that."""
-        if len(self._listeners) >= LISTENERS:
-            raise SlicebaseError("server-busy", "too many pages watch", hint="close some of them")
 
     async def listen(self) -> AsyncIterator[bytes]:
         """Yields events until the listener goes away."""
@@ -77,25 +72,28 @@ class Watchers:
 
     async def _look(self) -> None:
         before, failed = None, ""
+        told = set[asyncio.Queue[bytes]]()  # that there is a problem
         while self._listeners:
+            new = self._new.copy()  # who comes while it looks is told the next time
+            known = self._listeners - new
             try:
-                new = self._new.copy()
                 seen = await self._memories.call(_lengths)
+            except SlicebaseError as error:
+                told = told if error.code == failed else set()
+                failed = error.code
+                self._tell(event("problem", problem_of(error)), self._listeners - told)
+                told |= self._listeners
+            else:
+                self._tell(event("recovered", {}), told)
                 if before is not None and (grown := _grown(before, seen)):
-                    self._tell(event("grown", grown))
-                elif failed:
-                    self._tell(event("recovered", {}))
-                before, failed = seen, ""
+                    self._tell(event("grown", grown), known)
                 self._tell(event("watching", {}), new)
                 self._new -= new
-            except SlicebaseError as error:
-                if error.code != failed:
-                    self._tell(event("problem", problem_of(error)))
-                failed = error.code
+                before, failed, told = seen, "", set()
             await asyncio.sleep(_LOOK)
 
-    def _tell(self, data: bytes, to: Set[asyncio.Queue[bytes]] | None = None) -> None:
-        for queue in self._listeners if to is None else to:
+    def _tell(self, data: bytes, to: Set[asyncio.Queue[bytes]]) -> None:
+        for queue in to:
             with suppress(asyncio.QueueFull):  # a page that does not read will ask again
                 queue.put_nowait(data)
 
