@@ -239,3 +239,28 @@ def test_a_cursor_of_another_list_is_refused(client: TestClient) -> None:
             assert one == other or answer["code"] == "bad-cursor"
     used = [each.asked for each in ENDPOINTS if "cursor" in each.asked.__struct_fields__ and not each.in_path]
     assert len(used) == len(set(used))  # the name of the type is a part of the cursor
+
+
+NAMES = (
+    '[99999999999999999999999,0,"a","b"]', '["a",0,"a","b"]', '[0,-99999999999999999999,"a","b"]', '[1e400,0,"a","b"]',
+    '[0,0,"\\ud800","b"]', "[" * 5000, "-1", "9" * 15, "9" * 400, "", "\0", "turn:x#1/2", "run:a", "ev_1", "a\nb", "😀",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "endpoint", [each for each in ENDPOINTS if "cursor" in each.asked.__struct_fields__], ids=lambda each: each.path
+)
+def test_a_cursor_that_was_made_by_hand_is_a_place_or_refused(writer: TestClient, endpoint: Any) -> None:
+    file = writer.post("/api/v1/create", json={"title": "T", "summary": "S", "type": "jsonl"}).json()["id"]
+    run = writer.post("/api/v1/run/start", json={"objective": "An aim", "done": "When done"}).json()["id"]
+    known = {"id": file, "run": run, "owner": run}
+    orders = ("changed", "oldest", "title", "type") if endpoint.path == "/files" else ("",)
+    in_path = {name: known[name] for name in endpoint.in_path}
+    path = "/api/v1" + endpoint.path.format(**in_path)
+    for name in NAMES:
+        for order in orders:
+            more = {"order": order} if order else {}
+            cursor = cursor_of(msgspec.convert({**in_path, **more}, endpoint.asked), name)
+            answer = writer.get(path, params={"cursor": cursor, **more})
+            if len(cursor) <= 1000:
+                assert answer.status_code == 200 or answer.json()["code"] in ("bad-cursor", "write-mode"), answer.json()

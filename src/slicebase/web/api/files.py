@@ -1,5 +1,6 @@
 """Slice files: listed, searched together with turns, and shown with what is known about them."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import msgspec
@@ -129,12 +130,22 @@ def list_files(memory: "Slicebase", asked: FileQuery) -> FileList:
     return FileList(rows, page.total, index.unreadable, following)
 
 
+# A place in a list is what the list is sorted by, as the index has it.
+_Number = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
+_BY_TIME: Final = msgspec.json.Decoder(tuple[_Number, _Number, str, str])
+_BY_TEXT: Final = msgspec.json.Decoder(tuple[str, _Number, str, str])
+_PLACES: Final[Mapping[FileOrder, msgspec.json.Decoder[Any]]] = {
+    "changed": _BY_TIME, "oldest": _BY_TIME, "title": _BY_TEXT, "type": _BY_TEXT,
+}  # fmt: skip
+
+
 def _place(asked: FileQuery) -> FilePlace | None:
     after = read_cursor(asked)
     try:
-        return None if after is None else msgspec.json.decode(after, type=FilePlace)
+        found: FilePlace | None = None if after is None else _PLACES[asked.order].decode(after)
     except (msgspec.MsgspecError, RecursionError):
         raise no_cursor() from None
+    return found
 
 
 # Search
