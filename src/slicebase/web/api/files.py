@@ -1,4 +1,4 @@
-"""Slice files: listed, searched together with turns, and shown with what is known about them."""
+"""Slice files: listed, and shown with what is known about them."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
@@ -13,7 +13,6 @@ from slicebase.files.freshness import Label, age_in_milliseconds, oldest
 from slicebase.files.note import note_place
 from slicebase.index.entries import FileEntry, FileOrder, FilePlace, Filters, find_file, page_of_files
 from slicebase.index.staleness import stale_files
-from slicebase.verbs.found import search_json
 from slicebase.web.endpoints import Name, PageCursor, PageLimit, Parameters, cursor_of, get, no_cursor, read_cursor
 
 if TYPE_CHECKING:
@@ -146,91 +145,6 @@ def _place(asked: FileQuery) -> FilePlace | None:
     except (msgspec.MsgspecError, RecursionError):
         raise no_cursor() from None
     return found
-
-
-# Search
-
-Marks = tuple[tuple[int, int], ...]
-
-
-class PassageFound(Struct, frozen=True):
-    """A passage of a file that was found; the marks are spans of its text, in code points."""
-
-    ref: str
-    line: int | None
-    text: str
-    marks: Marks
-
-
-class FileHit(FileRow, frozen=True):
-    """A file that was found, with its best passages."""
-
-    score: float
-    title_marks: Marks
-    passages: tuple[PassageFound, ...]
-    more: int
-
-
-class TurnHitRow(Struct, frozen=True):
-    """A turn that was found, with the part of its text that has the words."""
-
-    ref: str
-    session: str
-    time: str | None
-    role: str
-    match: str | None
-    snippet: str | None
-    marks: Marks
-
-
-class SessionHit(Struct, frozen=True):
-    """A session with its best turns."""
-
-    ref: str
-    title: str | None
-    project: str
-    branch: str
-    date: str | None
-    resume: str
-    turns: tuple[TurnHitRow, ...]
-    more: int
-
-
-class SearchAnswer(Struct, frozen=True):
-    """What a search found: files, and turns by session."""
-
-    total: int
-    total_turns: int
-    exact: bool
-    files: tuple[FileHit, ...]
-    sessions: tuple[SessionHit, ...]
-    partial: bool
-    by_parts: bool
-    hints: tuple[str, ...]
-    unreadable: int
-
-
-class SearchQuery(FileFilters, frozen=True, kw_only=True):
-    """Words, and filters of files; `former_rows` also searches rows that are not active, `either` any of the words."""
-
-    q: Annotated[str, Meta(min_length=1, max_length=4000)]
-    former_rows: bool = False
-    either: bool = False
-    limit: Annotated[int, Meta(ge=1, le=100)] = 10
-
-
-def search(memory: "Slicebase", asked: SearchQuery) -> SearchAnswer:
-    """Finds slice files and turns by their words, best first."""
-    now, half_life = memory.surroundings.now(), memory.settings.freshness_half_life_days
-    found = memory.search(
-        asked.q,
-        asked.filters(now, half_life),
-        former_rows=asked.former_rows,
-        either=asked.either,
-        limit=asked.limit,
-    )
-    fields = {**search_json(found, now, half_life), "unreadable": memory.finder.index.unreadable}
-    return msgspec.convert(fields, SearchAnswer)
 
 
 # One file
@@ -400,7 +314,6 @@ def findings(memory: "Slicebase", asked: FileName) -> FileFindings:
 
 
 ENDPOINTS: Final = (
-    get("/search", "search", search),
     get("/files", "finder.list_files", list_files),
     get("/files/{id}", "finder.info", file),
     get("/files/{id}/findings", "finder.info", findings),

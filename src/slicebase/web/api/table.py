@@ -13,6 +13,7 @@ from slicebase.web.api import (
     run_items,
     run_writes,
     runs,
+    search,
     sessions,
     slices,
     snapshots,
@@ -23,6 +24,7 @@ from slicebase.web.endpoints import Endpoint
 
 ENDPOINTS: Final[tuple[Endpoint, ...]] = (
     *status.ENDPOINTS,
+    *search.ENDPOINTS,
     *files.ENDPOINTS,
     *bodies.ENDPOINTS,
     *links.ENDPOINTS,
