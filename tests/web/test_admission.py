@@ -39,8 +39,26 @@ def test_a_page_of_another_site_is_refused(client: TestClient, origin: str) -> N
     assert client.get(STATUS, headers={"origin": origin}).status_code == 403
 
 
-def test_a_page_of_the_server_may_ask(client: TestClient) -> None:
-    assert client.get(STATUS, headers={"origin": "http://127.0.0.1"}).status_code == 200
+@pytest.mark.parametrize(
+    ("host", "origin"),
+    [
+        ("127.0.0.1", "http://127.0.0.1"),
+        ("127.0.0.1:80", "http://127.0.0.1"),
+        ("localhost:443", "https://localhost"),
+        ("localhost", "https://LOCALHOST:443"),
+        ("[::1]:7358", "http://[::1]:7358"),
+    ],
+)
+def test_a_page_of_the_server_may_ask(client: TestClient, host: str, origin: str) -> None:
+    assert client.get(STATUS, headers={"host": host, "origin": origin}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("host", "origin"),
+    [("127.0.0.1:80", "https://127.0.0.1"), ("127.0.0.1", "http://127.0.0.1:443"), ("127.0.0.1", "http://")],
+)
+def test_another_port_is_another_site(client: TestClient, host: str, origin: str) -> None:
+    assert client.get(STATUS, headers={"host": host, "origin": origin}).status_code == 403
 
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])
@@ -96,6 +114,12 @@ def test_the_token_of_the_first_address_becomes_a_cookie_and_leaves_the_address(
         assert client.get(STATUS).status_code == 200  # with the cookie
 
 
+@pytest.mark.parametrize("path", ["/session/a%2Fb%23c", "/session/x%3Fy", "/file/%E2%82%AC", "/file/a:b@c;d=e,f(g)'h"])
+def test_a_name_with_a_slash_is_the_same_one_after_the_token_has_left_its_address(root: Path, path: str) -> None:
+    with remote(root) as client:
+        assert client.get(f"{path}?token={TOKEN}").headers["location"] == path
+
+
 @pytest.mark.parametrize("token", ["q8+Zr/5kT0a==wXy7", "a;b&c#d%41,\"e'f\\\\ghijk"])
 def test_a_token_may_have_any_printable_character(root: Path, token: str) -> None:
     with listen("127.0.0.1", 0) as opened:
@@ -111,7 +135,9 @@ def test_a_token_may_have_any_printable_character(root: Path, token: str) -> Non
         assert client.get(STATUS, headers={"cookie": cookie[:-1]}).status_code == 401
 
 
-@pytest.mark.parametrize("path", ["//evil.example/", "/\\evil.example/", "/%5Cevil.example", "/%2F%2Fevil.example"])
+@pytest.mark.parametrize(
+    "path", ["//evil.example/", "/\\evil.example/", "/%5Cevil.example", "/%2F%2Fevil.example", "/\\/x"]
+)
 def test_the_redirect_leads_to_no_other_host(root: Path, path: str) -> None:
     admission = Admission(token=TOKEN.encode())
     app = application(lambda: Slicebase.open(root, root, create=False), admission)

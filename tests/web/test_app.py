@@ -16,6 +16,7 @@ from slicebase.web.routes import ApiRoutes
 from tests.web.conftest import client_of
 
 TURN = "0961d9aa-a012-46c7-b376-16f70598151d"
+OTHER_METHODS = ("POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND")
 SECRET = "gh" + "p_" + "7hQ2mZ9xK4vB8nR1cT6wY3jL5sD0fG2aE9uP"  # invented, and built at run time
 
 
@@ -25,7 +26,7 @@ def test_the_status_of_a_workspace_is_an_answer_of_the_api(client: TestClient) -
     assert answer.json()["sessions"] == 2
 
 
-@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
+@pytest.mark.parametrize("method", OTHER_METHODS)
 @pytest.mark.parametrize("path", ["/api/v1/status", "/health", "/", "/static/app.js", "/api/v1/openapi.json"])
 def test_another_method_is_refused_with_those_that_are_allowed(writer: TestClient, method: str, path: str) -> None:
     answer = writer.request(method, path)
@@ -45,10 +46,26 @@ def test_head_has_the_headers_of_get(client: TestClient) -> None:
         assert client.head(path).status_code == client.get(path).status_code == 200
 
 
-@pytest.mark.parametrize("path", ["/api/v1/nothing", "/api/v1/", "/api/v2/x", "/static/%2E%2E/app.py", "/static/x"])
-def test_an_unknown_address_of_the_api_is_a_problem(client: TestClient, path: str) -> None:
-    answer = client.get(path)
-    assert (answer.status_code, answer.json()["code"]) == (404, "no-address")
+@pytest.mark.parametrize(
+    "path",
+    ["/api", "/api/", "/api/v1", "/api/v1/", "/api/v1/nothing", "/api/v2/x", "/static/%2E%2E/app.py", "/static/x"],
+)
+def test_an_unknown_address_of_the_api_is_a_problem(writer: TestClient, path: str) -> None:
+    for method in ("GET", *OTHER_METHODS):
+        answer = writer.request(method, path)
+        assert (answer.status_code, answer.json()["code"]) == (404, "no-address"), method
+
+
+def test_an_address_that_nothing_has_allows_no_method(writer: TestClient) -> None:
+    for method in OTHER_METHODS:
+        answer = writer.request(method, "/nothing")
+        assert (answer.status_code, answer.json()["code"]) == (404, "no-address"), method
+
+
+@pytest.mark.parametrize("path", ["/health", "/api/v1/changes", "/api/v1/verify/progress", "/api/v1/openapi.json"])
+def test_what_has_no_parameters_refuses_them(client: TestClient, path: str) -> None:
+    answer = client.get(f"{path}?x=1")
+    assert (answer.status_code, answer.json()["code"]) == (400, "bad-arguments")
 
 
 def test_every_view_has_its_page_and_other_addresses_the_page_with_status_404(client: TestClient) -> None:
@@ -73,10 +90,19 @@ def test_every_endpoint_is_found_at_its_own_address() -> None:
         assert found.endpoint.path == each.path
 
 
-def test_static_files_are_compared_by_their_digest(client: TestClient) -> None:
-    first = client.get("/static/app.js")
-    again = client.get("/static/app.js", headers={"if-none-match": first.headers["etag"]})
-    assert (again.status_code, again.content) == (304, b"")
+@pytest.mark.parametrize("path", ["/static/app.js", f"/api/v1/slices/{TURN}"])
+def test_what_has_a_tag_is_not_sent_again_to_a_client_that_has_it(client: TestClient, path: str) -> None:
+    first = client.get(path)
+    etag = first.headers["etag"]
+    for known in (etag, f"W/{etag}", f'"a", W/"b,c" ,{etag}', "*"):
+        again = client.get(path, headers={"if-none-match": known})
+        assert (again.status_code, again.content, again.headers["etag"]) == (304, b"", etag), known
+        assert "content-length" not in again.headers
+    several = [("if-none-match", '"a"'), ("if-none-match", etag)]
+    assert client.get(path, headers=several).status_code == 304
+    for other in ('"a"', "", etag.strip('"'), f'"x{etag.strip(chr(34))}"', '"*"'):
+        again = client.get(path, headers={"if-none-match": other})
+        assert (again.status_code, again.content) == (200, first.content), other
 
 
 def test_parameters_that_do_not_fit_are_refused(client: TestClient) -> None:

@@ -25,6 +25,7 @@ from schemathesis.specs.openapi.checks import (
 from starlette.testclient import TestClient
 
 from slicebase.web.api.table import ENDPOINTS
+from slicebase.web.endpoints import LONGEST_URL
 from slicebase.web.openapi import OTHERS, document
 from tests.amounts import MORE
 from tests.web.test_server import TOKEN, served
@@ -59,7 +60,15 @@ def test_every_endpoint_is_described(writer: TestClient) -> None:
     for path in served["paths"].values():
         for operation in path.values():
             assert operation["summary"].endswith(".")
-            assert operation["responses"].keys() == {"200", "default"}
+            assert {"200", "default"} <= operation["responses"].keys() <= {"200", "304", "default"}
+
+
+def test_no_text_in_an_address_may_be_longer_than_an_address(client: TestClient) -> None:
+    for path, methods in client.get("/api/v1/openapi.json").json()["paths"].items():
+        for each in methods["get"].get("parameters", ()):
+            assert each["schema"].get("maxLength", 0) <= LONGEST_URL, path
+    for path, name in (("context", "q"), ("sessions", "query")):
+        assert client.get(f"/api/v1/{path}", params={name: "x" * 16_000}).status_code != 413
 
 
 def test_a_server_that_only_reads_describes_only_that(client: TestClient) -> None:

@@ -10,10 +10,12 @@ import hmac
 import ipaddress
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import parse_qsl, quote, unquote, urlencode
 
 from slicebase.errors import SlicebaseError
+from slicebase.web.endpoints import LONGEST_URL
 from slicebase.web.problems import answer_to, bug
 
 if TYPE_CHECKING:
@@ -21,10 +23,10 @@ if TYPE_CHECKING:
 
 LONGEST_BODY: Final = 4 * 1024 * 1024
 BODY_SECONDS: Final = 30.0  # in which a body arrives
-_LONGEST_URL: Final = 16 * 1024
 _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 _NAME: Final = re.compile(r"[A-Za-z0-9_.-]+")
 _HOST: Final = re.compile(rf"(?:\[(?P<six>[0-9a-fA-F:.]+)\]|(?P<name>{_NAME.pattern}))(?::\d{{1,5}})?")
+_PORTS: Final = {"http": ":80", "https": ":443"}
 _LOOKED_AT: Final = frozenset(
     {
         b"host", b"origin", b"sec-fetch-site", b"sec-fetch-mode", b"authorization", b"cookie", b"content-length",
@@ -99,7 +101,8 @@ def _plain(name: str) -> str:
 
 def _is_same(origin: str, host: str) -> bool:
     scheme, mark, name = origin.partition("://")
-    return bool(mark) and scheme in ("http", "https") and name.lower() == host.lower()
+    port = _PORTS.get(scheme, "") if mark else ""  # the one that nobody has to name
+    return bool(port) and name.lower().removesuffix(port) == host.lower().removesuffix(port)
 
 
 def _other_site() -> SlicebaseError:
@@ -178,8 +181,10 @@ class Guarded:
             return {}
         self._admission.check_origin(headers)
         rest = urlencode([field for field in fields if field[0] != "token"])
-        # One slash at the beginning, and nothing that a browser reads as one: it leads to no other host.
-        place = "/" + quote(scope["path"].lstrip("/\\"), safe="/:@~._-")
+        # One slash at the beginning, and nothing that a browser reads as one: it leads to no other host. What is
+        # encoded stays so: a name may have a slash.
+        raw = scope.get("raw_path") or quote(scope["path"]).encode()
+        place = "/" + quote(raw.decode("latin-1").lstrip("/\\"), safe="/:@~._-%!$&'()*+,;=")
         cookie = f"{self._admission.cookie}={quote(token, safe='')}; Path=/; HttpOnly; SameSite=Lax"
         return {"location": f"{place}?{rest}" if rest else place, "set-cookie": cookie, "cache-control": "no-store"}
 
@@ -189,8 +194,8 @@ def _has_body(headers: _Headers) -> bool:
 
 
 def _refuse_large(scope: "Scope", headers: _Headers) -> None:
-    if len(scope["query_string"]) + len(scope["path"]) > _LONGEST_URL:
-        raise SlicebaseError("request-size", f"an address has at most {_LONGEST_URL:,} bytes")
+    if len(scope["query_string"]) + len(scope["path"]) > LONGEST_URL:
+        raise SlicebaseError("request-size", f"an address has at most {LONGEST_URL:,} bytes")
     lengths = headers.get(b"content-length", ["0"])
     if len(lengths) != 1 or not lengths[0].isdigit() or len(lengths[0]) > 15 or int(lengths[0]) > LONGEST_BODY:
         raise SlicebaseError("request-size", f"a body has at most {LONGEST_BODY:,} bytes")
@@ -204,7 +209,8 @@ async def send_problem(send: "Send", error: SlicebaseError) -> None:
 async def send_answer(send: "Send", status: int, body: bytes, headers: Mapping[str, str]) -> None:
     """Sends a complete answer."""
     fields = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
-    fields.append((b"content-length", b"%d" % len(body)))
+    if status != HTTPStatus.NOT_MODIFIED:  # which has none, and no body
+        fields.append((b"content-length", b"%d" % len(body)))
     await send({"type": "http.response.start", "status": int(status), "headers": fields})
     await send({"type": "http.response.body", "body": body})
 

@@ -1,7 +1,8 @@
 """The ASGI application: the API, the pages, and what is streamed."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
@@ -22,7 +23,7 @@ from slicebase.web.api import table
 from slicebase.web.changes import Watchers
 from slicebase.web.endpoints import PREFIX, Endpoint, Parameters, Raw
 from slicebase.web.memories import Memories
-from slicebase.web.openapi import document
+from slicebase.web.openapi import OTHERS, document
 from slicebase.web.pages import front_page, is_view, static_file, strict_headers
 from slicebase.web.problems import WrongMethodError, answer_to
 from slicebase.web.progress import VERIFY_PATH, verified
@@ -75,13 +76,13 @@ def application(
         memories.close()
 
     routes = [
-        Route(f"{PREFIX}/openapi.json", openapi),
-        Route(f"{PREFIX}/changes", watch),
-        Route(PREFIX + VERIFY_PATH, verify),
-        Route("/health", health),
+        Route(f"{PREFIX}/openapi.json", _alone(openapi)),
+        Route(f"{PREFIX}/changes", _alone(watch)),
+        Route(PREFIX + VERIFY_PATH, _alone(verify)),
+        Route("/health", _alone(health)),
         Route("/static/{path:path}", _static),
-        Route(f"{PREFIX}/{{path:path}}", _no_endpoint, methods=_ANY_METHOD),
-        Route("/api/{path:path}", _no_endpoint, methods=_ANY_METHOD),
+        Route("/api", _no_endpoint),
+        Route("/api/{path:path}", _no_endpoint),
         Route("/{path:path}", _page),
     ]
     handlers: Mapping[Any, Any] = {SlicebaseError: _failed, HTTPException: _refused}
@@ -90,8 +91,7 @@ def application(
     return Guarded(api, admission._replace(writes=write), strict_headers())
 
 
-_ANY_METHOD: Final = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
-_OTHERS: Final = frozenset({f"{PREFIX}/openapi.json", f"{PREFIX}/changes", PREFIX + VERIFY_PATH})  # read, no endpoints
+_OTHERS: Final = frozenset({f"{PREFIX}/openapi.json", *OTHERS})  # read, no endpoints
 _READING: Final = "GET, HEAD"
 
 
@@ -120,6 +120,10 @@ class _Api:
             await send_problem(send, error)
             return
         if isinstance(answer, Raw):
+            known = [value.decode("latin-1") for name, value in scope["headers"] if name == b"if-none-match"]
+            if known and has_tag(known, answer.headers.get("etag", "")):
+                await send_answer(send, HTTPStatus.NOT_MODIFIED, b"", {**_API_HEADERS, **answer.headers})
+                return
             fields = {"content-type": answer.media_type, **_API_HEADERS, **answer.headers}
             await send_answer(send, HTTPStatus.OK, answer.data, fields)
         else:
@@ -168,28 +172,48 @@ async def _body(scope: Scope, receive: Receive) -> bytes:
         raise SlicebaseError("request-slow", f"a body arrives within {BODY_SECONDS:.0f} seconds") from None
 
 
+def _alone(answer: Callable[[Request], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
+    """Returns the function for an address without parameters, which refuses them as an endpoint does."""
+
+    async def call(request: Request) -> Response:
+        if request.url.query:
+            raise SlicebaseError("bad-arguments", "this address has no parameters")
+        return await answer(request)
+
+    return call
+
+
 async def _static(request: Request) -> Response:
     found = static_file(request.path_params["path"])
     if found is None:
         raise SlicebaseError("no-address", "there is no such file")
     file, keep = found
     headers = {"etag": file.etag, "cache-control": keep}
-    if request.headers.get("if-none-match") == file.etag:
+    if has_tag(request.headers.getlist("if-none-match"), file.etag):
         return Response(status_code=HTTPStatus.NOT_MODIFIED, headers=headers)
     return Response(file.data, media_type=file.media_type, headers=headers)
 
 
 async def _page(request: Request) -> Response:
     """Returns the one page, which reads its address itself: every view has an address that can be shared."""
-    known = is_view(request.scope.get("raw_path", b"").decode("latin-1") or request.url.path)
-    status = HTTPStatus.OK if known else HTTPStatus.NOT_FOUND
+    status = HTTPStatus.OK if _is_view(request) else HTTPStatus.NOT_FOUND
     return Response(front_page(), status, media_type="text/html", headers={"cache-control": "no-cache"})
 
 
+def _is_view(request: Request) -> bool:
+    return is_view(request.scope.get("raw_path", b"").decode("latin-1") or request.url.path)
+
+
 async def _no_endpoint(request: Request) -> Response:
-    if request.url.path in _OTHERS:
-        raise WrongMethodError(_READING)
     raise SlicebaseError("no-address", "the API has no such address", hint="`/api/v1/openapi.json` lists them")
+
+
+_TAG: Final = re.compile(r'(?:W/)?("[^"]*")')
+
+
+def has_tag(given: Sequence[str], etag: str) -> bool:
+    """Returns whether a client has what has this tag: `If-None-Match` (RFC 9110, 13.1.2) names it, or anything."""
+    return bool(etag) and any(each.strip() == "*" or etag in _TAG.findall(each) for each in given)
 
 
 # Errors
@@ -205,6 +229,19 @@ async def _failed(request: Request, error: SlicebaseError) -> Response:
 
 
 async def _refused(request: Request, error: HTTPException) -> Response:
-    if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
-        return _error_response(WrongMethodError((error.headers or {}).get("Allow", _READING)))
-    return _error_response(SlicebaseError("no-address", "an address begins with a slash"))
+    if error.status_code != HTTPStatus.METHOD_NOT_ALLOWED:
+        return _error_response(SlicebaseError("no-address", "an address begins with a slash"))
+    if _is_there(request):
+        return _error_response(WrongMethodError(_READING))
+    return _error_response(SlicebaseError("no-address", "there is no such address"))
+
+
+def _is_there(request: Request) -> bool:
+    """Returns whether an address that is no endpoint can be read."""
+    path = request.url.path
+    if path.startswith(_STATIC):
+        return static_file(path.removeprefix(_STATIC)) is not None
+    return path in _OTHERS or _is_view(request)
+
+
+_STATIC: Final = "/static/"

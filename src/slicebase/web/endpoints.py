@@ -26,6 +26,7 @@ PREFIX: Final = "/api/v1"
 _DIGITS: Final = 15  # of a number in a cursor
 _LIST_BYTES: Final = 6  # of a cursor, which name its list
 LONGEST_PARAMETER: Final = 100_000  # characters of a parameter
+LONGEST_URL: Final = 16 * 1024  # bytes of an address, without what names the server
 _ARGUMENTS: Final = Redaction(Path(), lambda: None)  # an error may repeat a parameter
 
 
@@ -39,7 +40,9 @@ class Nothing(Parameters, frozen=True):
 
 PageLimit = Annotated[int, Meta(ge=1, le=500, description="The maximum number of entries.")]
 PageCursor = Annotated[str, Meta(max_length=1000, description="`next` of the page before; empty for the first page.")]
-Text = Annotated[str, Meta(max_length=LONGEST_PARAMETER)]
+Text = Annotated[str, Meta(max_length=LONGEST_PARAMETER)]  # in a body
+_IN_ADDRESS: Final = f"The address has at most {LONGEST_URL:,} bytes."
+AddressText = Annotated[str, Meta(max_length=16_000, description=_IN_ADDRESS)]
 Name = Annotated[str, Meta(min_length=1, max_length=1000, description="An id, a short id or a reference.")]
 
 

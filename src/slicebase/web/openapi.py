@@ -85,6 +85,9 @@ def _operation(each: Endpoint, by_type: Mapping[int, Any], components: Mapping[s
         "parameters": parameters,
         "responses": {"200": _answer(each, by_type), "default": _failure()},
     }
+    if each.answer is Raw:
+        not_modified = {"description": "The client has it: `If-None-Match` names its ETag."}
+        operation["responses"]["304"] = not_modified | {"headers": _headers(_OF_SLICES, required=True)}
     if each.method == "POST":
         operation["requestBody"] = {
             "required": True,

@@ -9,7 +9,7 @@ from msgspec import Meta, Struct
 from slicebase.context.assemble import Context, Piece
 from slicebase.context.manifest import LeftOut, Manifest, PinnedPiece
 from slicebase.runs.records import Span
-from slicebase.web.endpoints import Parameters, Text, get
+from slicebase.web.endpoints import AddressText, Parameters, get
 
 if TYPE_CHECKING:
     from slicebase.base import Slicebase
@@ -21,7 +21,7 @@ OtherName = Annotated[str, Meta(max_length=1000, description="An id, a name or a
 class ContextQuery(Parameters, frozen=True, kw_only=True):
     """A question and a budget. With `as_of`, nothing later is taken; with `run`, its narrative comes first."""
 
-    q: Text
+    q: AddressText
     tokens: Annotated[int, Meta(ge=1, le=MOST_SHOWN_TOKENS)] = 4000
     turns: Annotated[int, Meta(ge=1, le=10_000)] | None = None
     as_of: OtherName = ""

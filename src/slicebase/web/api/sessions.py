@@ -10,7 +10,7 @@ from slicebase.verbs.chat import MOST_TURNS, ChatWindow
 from slicebase.verbs.session_view import SessionView, WholeTurn
 from slicebase.verbs.sessions import SessionRow, session_row
 from slicebase.verbs.tree import MOST_ROWS, TreeWindow
-from slicebase.web.endpoints import Name, Paged, Parameters, Text, cursor_of, get, read_cursor
+from slicebase.web.endpoints import AddressText, Name, Paged, Parameters, cursor_of, get, read_cursor
 
 if TYPE_CHECKING:
     from slicebase.base import Slicebase
@@ -24,7 +24,7 @@ TurnCount = Annotated[int, Meta(ge=0, le=MOST_TURNS)]
 class SessionsQuery(Paged, frozen=True, kw_only=True):
     """Which sessions are listed: a query as `tt turns` takes it."""
 
-    query: Text = ""
+    query: AddressText = ""
 
 
 class SessionPage(Struct, frozen=True):
