@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from http.client import HTTPConnection
 from pathlib import Path
@@ -35,12 +35,19 @@ def command(*options: str) -> list[str]:
     return [sys.executable, "-m", "slicebase", "serve", *options]
 
 
+# The superuser may read and write everywhere, unless these capabilities are dropped.
+_LOST = "-dac_override,-dac_read_search"
+POWERLESS = ("setpriv", "--bounding-set", _LOST, "--inh-caps", _LOST) if os.geteuid() == 0 else ()
+
+
 @contextmanager
-def served(root: Path, *options: str) -> Iterator[tuple[subprocess.Popen[str], HTTPConnection]]:
+def served(
+    root: Path, *options: str, under: Sequence[str] = ()
+) -> Iterator[tuple[subprocess.Popen[str], HTTPConnection]]:
     """Starts a server, and gives its process and a connection to it."""
     environment = {**os.environ, "SLICEBASE_SERVE_TOKEN": TOKEN}
     process = subprocess.Popen(
-        command("--port", "0", *options), cwd=root, env=environment, text=True,
+        [*under, *command("--port", "0", *options)], cwd=root, env=environment, text=True,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
     try:
@@ -230,6 +237,36 @@ def test_a_read_only_workspace_is_shown(root: Path) -> None:
     finally:
         for each in [root, *folders]:
             each.chmod(0o700)
+
+
+@pytest.mark.skipif(bool(POWERLESS) and not shutil.which("setpriv"), reason="the superuser reads everything")
+def test_an_index_that_cannot_be_read_fails_no_request(root: Path) -> None:
+    with Slicebase.open(root) as memory:
+        memory.library.create("A title", "A summary.")
+        memory.search("retry")
+        cache = memory.workspace.cache
+    paths = (
+        "status",
+        "files",
+        "search?q=retry",
+        "context?q=retry",
+        "sessions?query=retry",
+        "stale",
+        "due",
+        "doctor",
+        "seals",
+    )
+    with served(root, under=POWERLESS) as (_, client):
+        cache.chmod(0)
+        try:
+            assert {path: status_of(client, f"/api/v1/{path}") for path in paths} == dict.fromkeys(paths, 200)
+            client.request("GET", "/api/v1/doctor")
+            complaints = json.loads(client.getresponse().read())["complaints"]
+            assert [(each["check"], each["place"]) for each in complaints] == [("index", str(cache))]
+            client.request("GET", "/api/v1/verify/progress")
+            assert b"event: verdict" in client.getresponse().read()
+        finally:
+            cache.chmod(0o700)
 
 
 def answer_on(raw: socket.socket) -> str:

@@ -211,6 +211,13 @@ class Disposable:
             return True
         return False
 
+    def size(self) -> int:
+        """Returns the bytes of the file; 0 if there is none, or it cannot be seen."""
+        try:
+            return self.path.stat().st_size
+        except OSError:
+            return 0
+
     def discard(self) -> bool:
         """Deletes the database. Returns whether that was possible."""
         try:

@@ -142,7 +142,7 @@ def open_truth(
     """
     around = surroundings or Surroundings(workspace)
     known = known_ids(workspace.id_files)
-    if not known and not _has_content(workspace.database) and workspace.turns.is_file():
+    if not known and not _has_content(workspace.database) and os.path.isfile(workspace.turns):
         known = id_in_index(workspace.turns)
     opener = Opener(home_digest(), known, adopt, around.new_id, lambda: to_text(around.now()))
     refuse_lost(workspace.database, opener)

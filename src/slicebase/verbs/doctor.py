@@ -306,10 +306,14 @@ def _database(examined: Examined) -> Iterator[Complaint]:
 def _purged(workspace: Workspace, truth: Truth) -> Iterator[Complaint]:
     """Reports what a purge in another worktree did not reach here, and was made from what it took."""
     found = {file.name: "this narrative is older than the purge of its snapshot" for file in _stale(workspace, truth)}
-    for path in purged_states(truth, workspace.cache):
-        found[str(path)] = "what was read of the transcript of a purged session is still kept"
-    for path in outdated_losses(truth, workspace.cache):
-        found[str(path)] = "what a compaction lost was found before the last purge"
+    try:
+        for path in purged_states(truth, workspace.cache):
+            found[str(path)] = "what was read of the transcript of a purged session is still kept"
+        for path in outdated_losses(truth, workspace.cache):
+            found[str(path)] = "what a compaction lost was found before the last purge"
+    except OSError as error:
+        message = f"what is kept between commands cannot be read: {error.strerror}"
+        yield Complaint("index", str(workspace.cache), message, "make it readable, or delete it: it is built again")
     if holds_purged(workspace.turns, truth):
         found[str(workspace.turns)] = "the index has words of purged turns"
     for place, message in found.items():

@@ -58,7 +58,7 @@ def overview(parts: Parts) -> Overview:
         freshness=finder.index.ask_again(lambda connection: freshness_counts(connection, now, half_life)),
         **_history(workspace),
         database=str(workspace.database),
-        index_bytes=finder.index.database.path.stat().st_size if finder.index.database.path.exists() else 0,
+        index_bytes=finder.index.database.size(),
     )
 
 

@@ -38,12 +38,12 @@ def heard(parts: Parts, named: str | None = None) -> Witnesses:
 
 
 def _mark_of_index(parts: Parts) -> IndexMark | None:
-    if not parts.workspace.turns.exists():
-        return None
     try:
+        if not parts.workspace.turns.exists():
+            return None
         with TurnIndex(parts.workspace.turns) as index:
             return index.ask(lambda: read_mark(index.mark))
-    except (SlicebaseError, ValueError, TypeError):
+    except (SlicebaseError, OSError, ValueError, TypeError):
         return None  # an index that cannot be read is built again, and says nothing
 
 
@@ -126,7 +126,7 @@ def _indexed(parts: Parts, read: IndexMark | None) -> Iterator[VerifyFinding]:
         return
     try:
         there = read_mark(index_mark(parts.truth))
-    except (SlicebaseError, ValueError, TypeError):
+    except (SlicebaseError, OSError, ValueError, TypeError):
         return  # a database that cannot even say this is reported already
     for what in ("turns", "links", "purges"):
         if read.database == there.database and getattr(read, what) > getattr(there, what):
