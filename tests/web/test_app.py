@@ -228,6 +228,23 @@ def test_a_folder_that_is_gone_with_its_database_is_a_problem_until_it_is_back(r
             assert client.get(path).status_code == 200
 
 
+@pytest.mark.parametrize("broken", ["not toml", "[redaction]\nrules = 'gone.toml'\n", "[graph]\nnothing = 1\n"])
+def test_settings_that_cannot_be_read_are_a_problem_of_the_server_until_they_can(root: Path, broken: str) -> None:
+    with client_of(root, write=True) as client:
+        paths = ("/api/v1/status", "/api/v1/files", "/api/v1/search?q=retry")
+        file = root / "slicebase.toml"
+        before = file.read_bytes() if file.exists() else b""
+        for _ in range(2):
+            assert [client.get(path).status_code for path in paths] == [200] * len(paths)
+            file.write_text(broken)
+            answers = [client.get(path) for path in paths]
+            answers.append(client.post("/api/v1/create", json={"title": "T", "summary": SECRET}))
+            for answer in answers:
+                assert answer.status_code == 200 or (answer.status_code, answer.json()["code"]) == (503, "bad-setting")
+            assert any(answer.status_code == 503 for answer in answers)
+            file.write_bytes(before)
+
+
 @pytest.mark.parametrize(
     ("body", "headers", "code"),
     [

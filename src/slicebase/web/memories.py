@@ -31,7 +31,7 @@ IDLE: Final = 4  # workspaces that are kept for the next requests: each has cach
 ABANDONED: Final = 8  # verbs that nobody waits for any more and that may still run
 SECONDS: Final = 30.0  # for one request
 # The database itself is at fault. Others are at fault for a while, and what is open can stay so.
-_OF_DATABASE: Final = UNAVAILABLE - {"locked", "no-memory", "disk-full", "server-busy", "index-building"}
+_OF_DATABASE: Final = UNAVAILABLE - {"locked", "no-memory", "disk-full", "server-busy", "index-building", "bad-setting"}
 
 
 class Memories:

@@ -32,12 +32,13 @@ _STATUS: Final[Mapping[Exit, HTTPStatus]] = {
     Exit.NOT_FOUND: HTTPStatus.NOT_FOUND,
     Exit.CONFLICT: HTTPStatus.CONFLICT,
 }
-# The database or the disk is at fault, not the request: the same request can work later.
+# The database, the disk or a setting is at fault, not the request: the same request can work later.
 UNAVAILABLE: Final = frozenset(
     {
         "locked", "database-lost", "database-damaged", "not-our-database", "no-database", "no-workspace", "no-memory",
         "disk-full", "cannot-write", "cannot-read", "server-busy", "index-building", "broken-record",
         "database-newer", "database-not-ours", "two-databases", "no-repository",
+        "bad-setting",
     }
 )  # fmt: skip
 _OF_A_CODE: Final[Mapping[str, HTTPStatus]] = {
