@@ -338,6 +338,14 @@ def test_a_server_takes_its_token_from_a_file_and_a_signal_ends_it_while_it_answ
         connection.close()
 
 
+@pytest.mark.parametrize(("name", "code"), [("", "bad-token"), (".", "not-a-file")])
+def test_what_names_no_file_is_never_taken_for_no_option(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, code: str
+) -> None:
+    monkeypatch.setenv("SLICEBASE_SERVE_TOKEN", TOKEN)
+    assert code_of(given_token, name and str(tmp_path / name), "SLICEBASE_SERVE_TOKEN") == code
+
+
 @pytest.mark.parametrize(
     ("content", "mode", "code"),
     [

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -157,6 +158,8 @@ def test_claims_are_made_and_change_their_status(base: Slicebase) -> None:
     assert code_of(lambda: base.runs.claim(RUN, "No.", status="verified")) == "gate-would-refuse"
     assert code_of(lambda: base.runs.claim(RUN, "No.", cite=["ev_" + "0" * 32])) == "no-evidence"
     assert code_of(lambda: base.runs.claim(RUN, id="c9", status="retracted")) == "no-item"
+    for change in (base.runs.claim, base.runs.conflict, partial(base.runs.failure, resolve=True)):
+        assert code_of(partial(change, RUN)) == "bad-arguments"  # neither a text nor an id
 
 
 def test_a_compaction_looks_once_at_a_text_that_many_claims_cite(

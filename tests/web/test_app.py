@@ -2,6 +2,7 @@
 
 import shutil
 from pathlib import Path
+from threading import Event, Thread
 from typing import Any
 
 import msgspec
@@ -9,6 +10,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from slicebase.base import Slicebase
+from slicebase.core.parsers import read_json
+from slicebase.web import endpoints
 from slicebase.web.api.table import ENDPOINTS
 from slicebase.web.endpoints import cursor_of
 from slicebase.web.pages import views
@@ -261,6 +264,45 @@ def test_a_body_that_can_be_read_in_two_ways_is_refused(
 ) -> None:
     answer = writer.post("/api/v1/create", content=body, headers={"content-type": "application/json", **headers})
     assert answer.json()["code"] == code
+
+
+def test_a_long_body_is_read_beside_the_event_loop(writer: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    reads, goes_on = Event(), Event()
+    was_waited_for = []
+
+    def read(*given: Any, **named: Any) -> Any:
+        reads.set()
+        was_waited_for.append(goes_on.wait(20))
+        return read_json(*given, **named)
+
+    monkeypatch.setattr(endpoints, "read_json", read)
+    body = {"title": "T", "summary": "S", "body": "x" * 100_000}
+    answers: list[Any] = []
+    asks = Thread(target=lambda: answers.append(writer.post("/api/v1/create", json=body)))
+    asks.start()
+    assert reads.wait(20)
+    assert writer.get("/api/v1/status").status_code == 200
+    goes_on.set()
+    asks.join()
+    assert answers[0].status_code == 200
+    assert was_waited_for == [True]
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (b"", "the body is empty"),
+        (b" \n", "the body is empty"),
+        (b'{"title": "T", "summary": "\\ud800"}', "a part of a character"),
+        (b'{"title": "T", "summary": "\\udc00\\ud800"}', "a part of a character"),
+        (b'{"title": "T"', "truncated"),
+        (b"[]", "object"),
+    ],
+)
+def test_a_body_that_is_no_object_is_named_as_what_it_is(writer: TestClient, body: bytes, said: str) -> None:
+    answer = writer.post("/api/v1/create", content=body, headers={"content-type": "application/json"})
+    assert (answer.status_code, answer.json()["code"]) == (400, "bad-json")
+    assert said in answer.json()["detail"]
 
 
 def test_what_is_not_signed_takes_no_signature(writer: TestClient) -> None:

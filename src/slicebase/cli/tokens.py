@@ -12,11 +12,17 @@ _SHORTEST: Final = 16  # characters of a token
 
 def given_token(file: str | None, variable: str) -> str | None:
     """Returns the token that a file or a variable of the environment has; None if neither has one."""
-    if file:
+    if file is not None:
         from slicebase.workspace.boundary import cannot_read
 
+        if not file:  # as a variable of the shell that is not set
+            hint = "name it, or leave out the option"
+            raise SlicebaseError("bad-token", "the file with the token has no name", hint=hint)
         path = Path(file)
         try:
+            if path.is_dir():
+                hint = "name a file that only you may read"
+                raise SlicebaseError("not-a-file", f"{file} is a folder", hint=hint, where=Where(file))
             if path.stat().st_mode & 0o077:
                 raise SlicebaseError(
                     "bad-token", "others may read the file", hint=f"chmod 600 {file}", where=Where(file)

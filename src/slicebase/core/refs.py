@@ -37,7 +37,7 @@ _SHAPES = {
 # What may be given of an id in a reference that is still to be completed (ruling 53).
 _SHORT_SHAPES = {**_SHAPES, "turn": r"[0-9a-f][0-9a-f-]{0,35}", **dict.fromkeys(("ev", "mf", "sn"), r"[0-9a-f]{1,32}")}
 _SEPARATORS = {"ev": "_", "mf": "_", "sn": "_"}
-_WORDS = {"ev": "evidence", "mf": "manifest", "sn": "snapshot", "sec": "section", "doc": "document"}
+_WORDS = {"ev": "evidence", "mf": "a manifest", "sn": "a snapshot", "sec": "a section", "doc": "a document"}
 _SYNTAX = re.compile(r"(ev|mf|sn)_(.*)|([a-z]+):(.*)", re.DOTALL)
 
 
@@ -82,7 +82,7 @@ def parse(text: str, bare: str | None = None, *, short: bool = False) -> Ref:
     if ref is None or not re.fullmatch((_SHORT_SHAPES if short else _SHAPES)[ref.kind], ref.name):
         raise SlicebaseError(
             "bad-reference",
-            f"{text!r} is not a reference" + (f" to a {_WORDS.get(bare, bare)}" if bare else ""),
+            f"{text!r} is not a reference" + (f" to {_WORDS.get(bare, f'a {bare}')}" if bare else ""),
             hint="references look like turn:<uuid>, row:<file>/<row>, file:<id>, session:<id>, run:<id>, mf_<32 hex>",
         )
     return ref

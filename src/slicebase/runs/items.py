@@ -91,10 +91,14 @@ class Items(Protocol):
 
 def logged_item(items: Items, type_: str, item_id: str | None) -> dict[str, Json]:
     """Returns a claim, conflict or failure as it was logged last."""
-    kind, state = ITEMS[type_], items.state(type_, item_id)
+    kind, word = ITEMS[type_], type_.lower()
+    if item_id is None:
+        hint = f"give its id, or the text of a new {word}"
+        raise SlicebaseError("bad-arguments", f"a {word} that is changed needs its id", hint=hint)
+    state = items.state(type_, item_id)
     item = getattr(state, kind.collection).get(item_id)
     if item is None:
-        message = f"run:{state.run_id} has no {kind.id} {item_id}"
+        message = f"run:{state.run_id} has no {word} {item_id}"
         raise SlicebaseError("no-item", message, hint="`tt run status` shows them")
     return {name: item[name] for name in kind.fields if name in item}
 

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 _ENCODE: Final = msgspec.json.Encoder().encode
 _API_HEADERS: Final = {"cache-control": "no-store"}
 _HEALTH_SECONDS: Final = 5.0
+_LONG_BODY: Final = 64 * 1024  # bytes
 
 
 def application(
@@ -114,8 +115,11 @@ class _Api:
                 return
             endpoint, in_path = found
             body = await _body(scope, receive) if endpoint.method == "POST" else None
-            asked = endpoint.read(in_path, _query(scope["query_string"]), body)
-            answer = await self._answer(endpoint, asked)
+            query = _query(scope["query_string"])
+            if body is not None and len(body) > _LONG_BODY:
+                answer = await self._answer_to_long(endpoint, lambda: endpoint.read(in_path, query, body))
+            else:
+                answer = await self._answer(endpoint, endpoint.read(in_path, query, body))
         except SlicebaseError as error:
             await send_problem(send, error)
             return
@@ -134,6 +138,10 @@ class _Api:
         if now is not None:
             return await self._memories.call_warm(lambda memory: now(memory, asked), lambda memory: call(memory, asked))
         return await self._memories.call(lambda memory: call(memory, asked), writes=endpoint.writes)
+
+    async def _answer_to_long(self, endpoint: Endpoint, read: Callable[[], Parameters]) -> Any:
+        """Reads the body in the thread of the verb: a long one would stop the event loop."""
+        return await self._memories.call(lambda memory: endpoint.call(memory, read()), writes=endpoint.writes)
 
 
 _JSON_HEADERS: Final = {"content-type": "application/json", **_API_HEADERS}

@@ -7,6 +7,7 @@ types are the OpenAPI document (`web/openapi.py`).
 import base64
 import binascii
 import hashlib
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple, Protocol, TypeVar, get_type_hints
@@ -100,12 +101,30 @@ def _object(body: bytes) -> dict[str, Any]:
     try:
         found = msgspec.json.decode(body, type=dict[str, Any])
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
-        raise SlicebaseError("bad-json", f"the body is no JSON object: {error}") from None
+        raise SlicebaseError("bad-json", _why_no_object(body, error)) from None
     try:
         read_json(body, what="the body", unique=True)  # of two equal keys, the other reader takes the last
     except SlicebaseError as error:
         raise _ARGUMENTS.error(error) from None
     return found
+
+
+_HALF: Final = re.compile(rb"\\u[dD][89a-fA-F]")  # of a character, written as an escape
+
+
+def _why_no_object(body: bytes, error: Exception) -> str:
+    if not body.strip():
+        return "the body is empty"
+    if _HALF.search(body) and _is_json(body):  # the reader calls that truncated
+        return "the body is no JSON object: a text has a part of a character (a surrogate alone)"
+    return f"the body is no JSON object: {error}"
+
+
+def _is_json(body: bytes) -> bool:
+    try:
+        return isinstance(read_json(body), dict)
+    except SlicebaseError:
+        return False
 
 
 def get(
