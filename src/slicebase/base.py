@@ -214,7 +214,7 @@ class Slicebase(Parts):
         """Checks files and folders against the format; without paths, the complete library."""
         from slicebase.library.check import validate
 
-        return validate(each_path(paths) or [self.workspace.library], self.workspace.root)
+        return validate(each_path(paths) or [self.workspace.library], self.root, self.surroundings.redaction)
 
     # The path
 

@@ -17,7 +17,9 @@ from slicebase.files.links import SUFFIX
 from slicebase.files.slice_file import SliceFile
 from slicebase.files.yaml.load import MAX_HEADER
 from slicebase.workspace.boundary import real_path
+from slicebase.workspace.doors import Redaction, is_on
 from slicebase.workspace.journal import Journal
+from slicebase.workspace.surroundings import Surroundings
 from slicebase.workspace.workspace import JOURNAL, LOCAL, Workspace, database_of, find_root
 
 LARGEST_READ: Final = 64 * 1024 * 1024  # bytes; the body of a larger file is not checked
@@ -25,8 +27,11 @@ _HEAD: Final = MAX_HEADER + 1024  # bytes, with the markers
 _SKIPPED: Final = frozenset({".git", ".slicebase"})
 
 
-def validate(paths: Sequence[Path], root: Path | None = None) -> ValidationReport:
-    """Checks files and folders. Each belongs to the workspace at `root` if it is inside, else to the nearest one."""
+def validate(paths: Sequence[Path], root: Path | None = None, redaction: Redaction | None = None) -> ValidationReport:
+    """Checks files and folders. Each belongs to the workspace at `root` if it is inside, else to the nearest one.
+
+    What findings repeat of a file has no secrets, by the rules of its workspace if no redaction is given.
+    """
     for path in paths:
         if not os.path.lexists(path):
             raise SlicebaseError("no-input", "there is no such file or folder", where=Where(str(path)))
@@ -36,14 +41,20 @@ def validate(paths: Sequence[Path], root: Path | None = None) -> ValidationRepor
     findings: list[Finding] = []
     workspaces: dict[Path, CheckedWorkspace] = {}
     names = {os.path.abspath(name): name for path in reversed(paths) for name in _slice_files(path, findings)}
+    clean = {}
     for folder, files in _by_folder(names.values()):
         own = _workspace_of(folder, top)
         workspace = workspaces.setdefault(own, CheckedWorkspace(own))
+        clean[own] = (redaction or _redaction_of(own)).finding
         relative = folder.relative_to(own).as_posix()
-        findings.extend(finding for name in files if (finding := workspace.add(name, relative)))
-    for workspace in workspaces.values():
-        findings.extend(check_workspace(workspace.files, workspace))
+        findings.extend(clean[own](finding) for name in files if (finding := workspace.add(name, relative)))
+    for own, workspace in workspaces.items():
+        findings.extend(map(clean[own], check_workspace(workspace.files, workspace)))
     return report(len(names), findings)
+
+
+def _redaction_of(root: Path) -> Redaction:
+    return Surroundings(Workspace(root, root), redact=is_on(os.environ)).redaction
 
 
 def library_of(start: Path, root: Path | None = None) -> Path:

@@ -136,7 +136,8 @@ class Finder:
         """Returns everything that is known about one file."""
         from slicebase.index.info import file_info
 
-        return self.index.ask(lambda connection: file_info(connection, self.workspace, file_id))
+        found = self.index.ask(lambda connection: file_info(connection, self.workspace, file_id))
+        return found._replace(findings=tuple(map(self.surroundings.redaction.finding, found.findings)))
 
 
 # For a search that looks for turns as well

@@ -100,7 +100,8 @@ def doctor(
     examined = (parts.workspace, driver or git.merge_command(), agent)
     found = examine(*examined)
     fixed = fix_all(found if fix else [complaint for complaint in found if complaint.by_itself])
-    return (examine(*examined) if fixed else found), fixed
+    clean = parts.surroundings.redaction.finding
+    return [*map(clean, examine(*examined) if fixed else found)], [*map(clean, fixed)]
 
 
 def fix_all(complaints: Sequence[Complaint]) -> list[Complaint]:
@@ -237,13 +238,8 @@ def _names(examined: Examined) -> Iterator[Complaint]:
         free = is_safe(entry.id) and not os.path.lexists(target)
         message = f"the file is named {entry.name}, and its id is {entry.id}"
         hint = f"name it {target.name}" if free else "give one of the two another id"
-        yield Complaint(
-            "name",
-            f"{LIBRARY}/{entry.name}",
-            message,
-            hint,
-            partial(os.rename, library / entry.name, target) if free else None,
-        )
+        fix = partial(os.rename, library / entry.name, target) if free else None
+        yield Complaint("name", f"{LIBRARY}/{entry.name}", message, hint, fix)
 
 
 def _repository(examined: Examined) -> Iterator[Complaint]:

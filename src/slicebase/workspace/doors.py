@@ -27,6 +27,19 @@ _CUT: Final = r"(?<![\w~-])[\w~-]{8,}+…"
 _OVERLAP: Final = 64 << 10  # bytes that two pieces of a large payload share, so that no key is cut in two
 
 
+class _Finding(Protocol):
+    @property
+    def message(self) -> str: ...
+
+    @property
+    def hint(self) -> str: ...
+
+    def _replace(self, *, message: str, hint: str) -> Any: ...
+
+
+_Told = TypeVar("_Told", bound=_Finding)
+
+
 class Redaction:
     """Replaces secrets in what enters an open workspace, and counts them by rule."""
 
@@ -93,16 +106,28 @@ class Redaction:
 
     def error(self, error: SlicebaseError) -> SlicebaseError:
         """Returns an error without the secrets of what it repeats, such as an argument, for whoever prints it."""
-        texts = tuple(map(self._without_cut, (error.message, error.hint, error.where.file or "")))
-        if texts[0] == error.message and not any(map(self._may_show_secrets, texts)):
-            return error  # as nearly always: no rules are loaded
-        try:
-            message, hint, file = map(self.uncounted, texts)
-        except SlicebaseError:  # the rules of the user cannot be read, which may be the error itself
-            built_in = Redaction(self._root, lambda: None, enabled=self.enabled)
-            message, hint, file = map(built_in.uncounted, texts)
+        clean = self._shown(error.message, error.hint, error.where.file or "")
+        if clean is None:
+            return error
+        message, hint, file = clean
         where = error.where._replace(file=file if error.where.file is not None else None)
         return SlicebaseError(error.code, message, hint=hint, where=where)
+
+    def finding(self, found: _Told) -> _Told:
+        """Returns a finding without the secrets of what it repeats: a file may have one where none is looked for."""
+        clean = self._shown(found.message, found.hint)
+        return found if clean is None else found._replace(message=clean[0], hint=clean[1])
+
+    def _shown(self, *given: str) -> list[str] | None:
+        """Returns texts that repeat something without its secrets; None where nothing has to be replaced."""
+        texts = [*map(self._without_cut, given)]
+        if texts[0] == given[0] and not any(map(self._may_show_secrets, texts)):
+            return None  # as nearly always: no rules are loaded
+        try:
+            return [*map(self.uncounted, texts)]
+        except SlicebaseError:  # the rules of the user cannot be read, which may be the error itself
+            built_in = Redaction(self._root, lambda: None, enabled=self.enabled)
+            return [*map(built_in.uncounted, texts)]
 
     def _without_cut(self, text: str) -> str:
         """Returns a text without the beginnings of words that a cut has left: no rule knows the beginning of a key."""

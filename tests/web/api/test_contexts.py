@@ -6,6 +6,7 @@ from pathlib import Path
 from starlette.testclient import TestClient
 
 from slicebase import Slicebase
+from tests.web.test_app import SECRET
 
 ASK = {"q": "how are discount codes compared?", "tokens": "800", "as_of": "2026-11-15T00:00:00Z"}
 
@@ -58,3 +59,10 @@ def test_a_policy_is_a_name_or_a_hash_and_never_a_file(client: TestClient, root:
     named = client.get("/api/v1/context", params={"q": "codes", "policy": "default"}).json()
     with Slicebase.open(root) as memory:
         assert named["manifest"]["policy_params_hash"] == memory.graph.policy("default").params_hash
+
+
+def test_the_answer_to_a_question_with_a_secret_repeats_it_nowhere(client: TestClient) -> None:
+    answer = client.get("/api/v1/context", params={"q": f"is {SECRET} a code?"})
+    assert answer.status_code == 200
+    assert SECRET[:12] not in answer.text
+    assert shlex.split(answer.json()["command"])[2] == answer.json()["manifest"]["question"]

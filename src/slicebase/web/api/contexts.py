@@ -82,7 +82,8 @@ def context(memory: "Slicebase", asked: ContextQuery) -> ContextAnswer:
         run=asked.run or None,
         record=False,
     )
-    return context_answer(built, command_of(asked), asked.left_out)
+    # The command asks what was asked, without secrets.
+    return context_answer(built, command_of(asked, built.manifest.question), asked.left_out)
 
 
 def context_answer(built: Context, command: str, listed: int) -> ContextAnswer:
@@ -142,9 +143,9 @@ def left_out_rows(left_out: Iterable[LeftOut]) -> Iterator[LeftOutRow]:
     return (LeftOutRow(each.ref, each.reason, each.why, each.score) for each in left_out)
 
 
-def command_of(asked: ContextQuery) -> str:
+def command_of(asked: ContextQuery, question: str) -> str:
     """Returns the command that prints the same context."""
-    words = ["tt", "context", asked.q, "--tokens", str(asked.tokens)]
+    words = ["tt", "context", question, "--tokens", str(asked.tokens)]
     options = {"--turns": asked.turns, "--as-of": asked.as_of, "--run": asked.run, "--policy": asked.policy}
     words += [str(part) for option in options.items() if option[1] for part in option]
     return shlex.join((*words, "--no-record"))
