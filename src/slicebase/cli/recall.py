@@ -16,7 +16,6 @@ from slicebase.errors import Exit
 from slicebase.verbs.names import shortened
 
 if TYPE_CHECKING:
-    from slicebase.context.recall import Page
     from slicebase.verbs.evidence import AddedDocument
     from slicebase.verbs.shown import ShownTurns
     from slicebase.verbs.why import Reason
@@ -45,31 +44,9 @@ def recall(ctx: click.Context, refs: tuple[str, ...], rows: Any, tokens: int | N
     """
     found = open_base(ctx).library.recall(refs, rows=rows, tokens=tokens, page=page)
     if as_json:
-        print_json(_as_json(found))
+        print_json(found.as_json())
     else:
         print_text(found.text, nl=False)
-
-
-def _as_json(page: "Page") -> dict[str, Any]:
-    from slicebase.core.hashing import tokens
-
-    return {
-        "page": page.number,
-        "pages": page.of,
-        "next": page.number + 1 if page.number < page.of else None,
-        "tokens": tokens(page.text),
-        "pieces": [
-            {
-                "ref": excerpt.piece.ref,
-                "label": excerpt.piece.label,
-                "text": excerpt.text,
-                "span": {"start": excerpt.start, "end": excerpt.end},
-                "whole": excerpt.is_whole,
-            }
-            for excerpt in page.excerpts
-        ],
-        "text": page.text,
-    }
 
 
 @click.command()

@@ -5,7 +5,7 @@ than a page says which part of it is shown.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from slicebase.context.render import piece_block
 from slicebase.context.words import character_start
@@ -61,6 +61,22 @@ class Page(NamedTuple):
     def text(self) -> str:
         """The pieces for a model: fenced, each with its source and reference."""
         return _HEADING + "".join(excerpt.block for excerpt in self.excerpts) + self._footer
+
+    def as_json(self) -> dict[str, Any]:
+        """Returns the page as `tt recall --json` prints it."""
+        pieces = [
+            {
+                "ref": each.piece.ref,
+                "label": each.piece.label,
+                "text": each.text,
+                "span": {"start": each.start, "end": each.end},
+                "whole": each.is_whole,
+            }
+            for each in self.excerpts
+        ]
+        following = self.number + 1 if self.number < self.of else None
+        pages = {"page": self.number, "pages": self.of, "next": following}
+        return {**pages, "tokens": tokens(self.text), "pieces": pieces, "text": self.text}
 
     @property
     def _footer(self) -> str:

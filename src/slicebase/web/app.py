@@ -26,7 +26,7 @@ from slicebase.web.memories import Memories
 from slicebase.web.openapi import OTHERS, document
 from slicebase.web.pages import front_page, is_view, static_file, strict_headers
 from slicebase.web.problems import WrongMethodError, answer_to
-from slicebase.web.progress import VERIFY_PATH, verified
+from slicebase.web.progress import VERIFY_PATH, VERIFY_SECONDS, verified
 from slicebase.web.routes import ApiRoutes
 from slicebase.web.streams import Streams
 
@@ -137,7 +137,8 @@ class _Api:
         now, call = endpoint.now, endpoint.call
         if now is not None:
             return await self._memories.call_warm(lambda memory: now(memory, asked), lambda memory: call(memory, asked))
-        return await self._memories.call(lambda memory: call(memory, asked), writes=endpoint.writes)
+        seconds = VERIFY_SECONDS if endpoint.is_long else None
+        return await self._memories.call(lambda memory: call(memory, asked), seconds, writes=endpoint.writes)
 
     async def _answer_to_long(self, endpoint: Endpoint, read: Callable[[], Parameters]) -> Any:
         """Reads the body in the thread of the verb: a long one would stop the event loop."""

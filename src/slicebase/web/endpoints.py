@@ -73,6 +73,7 @@ class Endpoint(NamedTuple):
     answer: Any  # a struct; Raw if it is bytes
     summary: str
     writes: bool = False
+    is_long: bool = False  # it has the time and the places of long verbs
     now: "Callable[[Slicebase, Any], Any] | None" = None  # the same where nothing can block; None where it might
 
     @property
@@ -133,12 +134,13 @@ def get(
     call: "Callable[[Slicebase, Any], Any]",
     *,
     now: "Callable[[Slicebase, Any], Any] | None" = None,
+    is_long: bool = False,
 ) -> Endpoint:
     """Returns an endpoint that reads, with the types of a function and the first line of its docstring.
 
     `now` returns the same answer without waiting for anything, or None: then `call` is called, in a thread.
     """
-    return _endpoint("GET", path, verb, call)._replace(now=now)
+    return _endpoint("GET", path, verb, call)._replace(now=now, is_long=is_long)
 
 
 def post(path: str, verb: str, call: "Callable[[Slicebase, Any], Any]", *, writes: bool = True) -> Endpoint:

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import msgspec
 import pytest
 from starlette.testclient import TestClient
 
@@ -96,8 +97,21 @@ def test_why_draws_a_claim_down_to_its_quote_and_back(client: TestClient, root: 
 def test_a_reference_is_recalled_page_by_page(client: TestClient) -> None:
     found = ok(client, "/recall", ref=TURN)
     (piece,) = found["pieces"]
-    assert (piece["ref"], piece["start"], piece["end"]) == (TURN, 0, piece["total"])
+    assert (piece["ref"], piece["span"]["start"], piece["whole"]) == (TURN, 0, True)
     assert refused(client, "/recall", ref=TURN, page=99)[0] in (400, 404)
+
+
+def test_verify_and_atlas_have_an_answer_in_one_piece(client: TestClient, root: Path) -> None:
+    verdict = ok(client, "/verify")
+    assert (verdict["status"], verdict["checked"]["sessions"], verdict["findings"]) == ("VERIFIED", 2, [])
+    found = ok(client, "/atlas", policy="focused", role="user", sample=20, limit=3)
+    with Slicebase.open(root) as memory:
+        policy = memory.graph.requested_policy("focused")
+        made = memory.graph.atlas(None, policy, roles=["user"], sample=20).as_json(3)
+        assert found == json.loads(msgspec.json.encode(made))
+        file = memory.root / "policy.json"
+    file.write_text('{"max_nodes": 3}')
+    assert refused(client, "/atlas", policy=str(file))[1] == "unknown-policy"
 
 
 def test_verify_says_what_it_checks_and_then_its_verdict(client: TestClient) -> None:

@@ -22,7 +22,6 @@ ABSENT = {
     "export": "writes files of the machine",
     "hooks": "changes the settings of other programs",
     "agents_md": "changes files of the repository",
-    "graph.atlas": "takes too long for an answer",
     "graph.turns": "`graph.tree` and `graph.reading` read a session page by page",
     "policies.export": "`policies.show` has the same object",
     "policies.import_": "reads files of the machine",
@@ -128,3 +127,18 @@ def test_what_writes_takes_nothing_from_its_address(writer: TestClient) -> None:
     assert (answer.status_code, answer.json()["code"]) == (400, "bad-arguments")
     answer = writer.post("/api/v1/create?title=Other", json={"summary": "S"})
     assert (answer.status_code, answer.json()["code"]) == (400, "bad-arguments")
+
+
+def test_what_was_due_is_done_and_a_narrative_is_written(writer: TestClient, root: Path) -> None:
+    contract = ["cleanup=Summarize when over 1 entries.", "write=append"]
+    lines = '{"text": "one"}\n{"text": "two"}\n'
+    file = post(writer, "create", title="T", summary="S", type="jsonl", body=lines, contract=contract)["id"]
+    assert file in [each["id"] for each in writer.get("/api/v1/due").json()["files"]]
+    assert post(writer, "due/done", id=file, agent="ann")["changed"]
+    assert writer.get(f"/api/v1/files/{file}").json()["done"]["at"]
+    run = post(writer, "run/start", objective="An aim", done="When done")["id"]
+    assert refused(writer, "run/narrative", run=run) == (404, "no-snapshot")
+    post(writer, "run/compact", run=run)
+    made = [post(writer, "run/narrative", run=run) for _ in range(2)]
+    assert [each["written"] for each in made] == [True, False]
+    assert made[0]["file_id"] in [each["id"] for each in writer.get("/api/v1/files").json()["files"]]

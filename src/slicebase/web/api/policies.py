@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from msgspec import Meta, Struct
 
-from slicebase.web.api.slices import PolicyRow
+from slicebase.web.api.slices import PolicyRow, policy_row
 from slicebase.web.endpoints import Name, Parameters, get
 
 if TYPE_CHECKING:
@@ -21,8 +21,7 @@ class PolicyQuery(Parameters, frozen=True, kw_only=True):
 
 def show_policy(memory: "Slicebase", asked: PolicyQuery) -> PolicyRow:
     """Returns a policy with all its parameters."""
-    found = memory.policies.show(_hash(memory, asked.name))
-    return PolicyRow(found.id, found.names, found.origin, {**found.policy.as_json()})
+    return policy_row(memory.policies.show(_hash(memory, asked.name)))
 
 
 def _hash(memory: "Slicebase", name: str) -> str:

@@ -53,6 +53,11 @@ def verdict_of(verdict: "Verdict") -> VerdictAnswer:
     )
 
 
+def verify(memory: "Slicebase", asked: Nothing) -> VerdictAnswer:
+    """Verifies everything, which takes a while; `/verify/progress` says what is done meanwhile."""
+    return verdict_of(memory.verify())
+
+
 class ComplaintRow(Struct, frozen=True):
     """Something that is wrong with the workspace, and what to do."""
 
@@ -329,47 +334,6 @@ def _around(memory: "Slicebase", reason: "Reason", parent: "Reason") -> str:
     return f"{start}{place.before}{place.found.quote or ''}{place.after}{end}"
 
 
-# Recall
-
-
-class RecallQuery(Parameters, frozen=True, kw_only=True):
-    """A reference, and the page of what it leads to."""
-
-    ref: Name
-    rows: Literal["active", "all"] = "active"
-    tokens: Annotated[int, Meta(ge=50, le=100_000)] = 8000
-    page: Annotated[int, Meta(ge=1, le=1_000_000)] = 1
-
-
-class RecalledRow(Struct, frozen=True):
-    """A stored text, or the part of it that is on this page."""
-
-    ref: str
-    label: str
-    text: str
-    start: int
-    end: int
-    total: int
-
-
-class RecallAnswer(Struct, frozen=True):
-    """A page of what a reference leads to."""
-
-    number: int
-    of: int
-    pieces: tuple[RecalledRow, ...]
-
-
-def recall(memory: "Slicebase", asked: RecallQuery) -> RecallAnswer:
-    """Returns the text that a reference leads to, with its source."""
-    page = memory.library.recall(asked.ref, rows=asked.rows, tokens=asked.tokens, page=asked.page)
-    pieces = tuple(
-        RecalledRow(each.piece.ref, each.piece.label, each.text, each.start, each.end, len(each.piece.text))
-        for each in page.excerpts
-    )
-    return RecallAnswer(page.number, page.of, pieces)
-
-
 ENDPOINTS: Final = (
     get("/doctor", "doctor", doctor),
     get("/stale", "finder.stale", stale),
@@ -378,5 +342,5 @@ ENDPOINTS: Final = (
     get("/seals", "seal", seals),
     get("/seals/{id}", "verify", seal),
     get("/why", "why", why),
-    get("/recall", "library.recall", recall),
+    get("/verify", "verify", verify, is_long=True),
 )

@@ -237,7 +237,7 @@ def allow_loop(memory: "Slicebase", asked: AllowLoopBody) -> LoggedAnswer:
 
 
 class CompactBody(Parameters, frozen=True, kw_only=True):
-    """A run that is to be compacted."""
+    """A run that is to be compacted, or whose narrative is to be written."""
 
     run: Name
 
@@ -245,6 +245,21 @@ class CompactBody(Parameters, frozen=True, kw_only=True):
 def compact(memory: "Slicebase", asked: CompactBody) -> LoggedAnswer:
     """Compacts a run into a snapshot. A snapshot that fails its checks stops the run."""
     return _logged(memory.runs.compact(_name(asked.run)))
+
+
+class NarrativeAnswer(Struct, frozen=True):
+    """A narrative that is a slice file: whether this call has written it."""
+
+    file_id: str
+    title: str
+    written: bool
+    body: str
+
+
+def narrative(memory: "Slicebase", asked: CompactBody) -> NarrativeAnswer:
+    """Writes what a run knew at its last snapshot that passed as a slice file."""
+    made = memory.runs.narrative(_name(asked.run))
+    return NarrativeAnswer(made.file_id, made.title, made.is_new, made.body)
 
 
 class StopBody(Parameters, frozen=True, kw_only=True):
@@ -270,5 +285,6 @@ ENDPOINTS: Final = (
     post("/run/failure", "runs.failure", failure),
     post("/run/allow-loop", "runs.allow_loop", allow_loop),
     post("/run/compact", "runs.compact", compact),
+    post("/run/narrative", "runs.narrative", narrative),
     post("/run/stop", "runs.stop", stop),
 )

@@ -1,6 +1,6 @@
 """Sessions and their turns: lists, the tree of a session, a branch as a chat, and what compactions lost."""
 
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from msgspec import Meta, Struct
 
@@ -118,12 +118,30 @@ def lost(memory: "Slicebase", asked: LostQuery) -> LostAnswer:
     return LostAnswer(found.session, tuple(loss_row(loss, asked.limit) for loss in found.compactions))
 
 
+class AtlasQuery(Parameters, frozen=True, kw_only=True):
+    """A session (without one, the newest), the policy and the turns of its slices, and how many rows a list has."""
+
+    session: Annotated[str, Meta(max_length=1000)] = ""
+    policy: Annotated[str, Meta(min_length=1, max_length=200, description="A name or a hash.")] = "default"
+    role: Literal["", "user", "assistant", "system", "tool"] = ""
+    sample: Annotated[int, Meta(ge=1, le=_LARGEST)] | None = None
+    limit: Annotated[int, Meta(ge=1, le=1000)] = 10
+
+
+def atlas(memory: "Slicebase", asked: AtlasQuery) -> dict[str, Any]:
+    """Returns which turns of a session matter, by the context slices around its turns. It takes a while."""
+    policy = memory.graph.requested_policy(asked.policy)  # never a file
+    roles = (asked.role,) if asked.role else ()
+    return memory.graph.atlas(asked.session or None, policy, roles=roles, sample=asked.sample).as_json(asked.limit)
+
+
 # The id of a session may hold `#` and `/`, so it is always the end of a path.
 ENDPOINTS: Final = (
     get("/sessions", "graph.sessions", list_sessions),
     get("/sessions/{session:path}", "graph.session", session),
     get("/trees/{session:path}", "graph.tree", tree),
     get("/lost/{session:path}", "lost", lost),
+    get("/atlas", "graph.atlas", atlas, is_long=True),
     get("/readings/{turn}", "graph.reading", reading),
     get("/turns/{turn}", "graph.whole", turn),
 )

@@ -13,6 +13,7 @@ from slicebase.web.endpoints import Name, Nothing, Parameters, Raw, get
 
 if TYPE_CHECKING:
     from slicebase.base import Slicebase
+    from slicebase.verbs.policies import PolicyEntry
 
 
 class SliceQuery(Parameters, frozen=True, kw_only=True):
@@ -95,9 +96,13 @@ def draw(memory: "Slicebase", asked: DrawQuery) -> DrawnSlice:
 class PolicyRow(Struct, frozen=True):
     """A policy: its names, its hash, where it comes from, and its parameters."""
 
-    id: str
+    policy: str
+    params_hash: str
     names: tuple[str, ...]
     origin: str
+    saved: str
+    by: str
+    source: str
     parameters: dict[str, Any]
 
 
@@ -109,14 +114,15 @@ class PolicyList(Struct, frozen=True):
 
 def list_policies(memory: "Slicebase", asked: Nothing) -> PolicyList:
     """Lists the policies of context slices."""
-    rows = (
-        PolicyRow(each.id, each.names, each.origin, _plain(each.policy)) for each in memory.policies.list_policies()
-    )
-    return PolicyList(tuple(rows))
+    return PolicyList(tuple(map(policy_row, memory.policies.list_policies())))
 
 
-def _plain(policy: SlicePolicyV1) -> dict[str, Any]:
-    return {**policy.as_json()}
+def policy_row(entry: "PolicyEntry") -> PolicyRow:
+    """Returns a policy as the API shows it."""
+    return PolicyRow(
+        entry.id, entry.policy.params_hash, entry.names, entry.origin, entry.saved, entry.by, entry.source,
+        {**entry.policy.as_json()},
+    )  # fmt: skip
 
 
 ENDPOINTS: Final = (

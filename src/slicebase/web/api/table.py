@@ -10,6 +10,7 @@ from slicebase.web.api import (
     manifests,
     policies,
     proofs,
+    recall,
     run_items,
     run_writes,
     runs,
@@ -37,6 +38,7 @@ ENDPOINTS: Final[tuple[Endpoint, ...]] = (
     *run_items.ENDPOINTS,
     *snapshots.ENDPOINTS,
     *proofs.ENDPOINTS,
+    *recall.ENDPOINTS,
     *writes.ENDPOINTS,
     *run_writes.ENDPOINTS,
 )

@@ -10,7 +10,7 @@ from msgspec import Meta, Struct, to_builtins
 from msgspec.structs import replace
 
 from slicebase.files.body.rows import Provenance
-from slicebase.web.api.slices import PolicyRow
+from slicebase.web.api.slices import PolicyRow, policy_row
 from slicebase.web.endpoints import Name, Nothing, Parameters, Text, post
 from slicebase.workspace.writer import client_name
 
@@ -235,6 +235,17 @@ def restore(memory: "Slicebase", asked: RestoreBody) -> ChangeAnswer:
     return _changed(memory.library.restore(asked.id, dry_run=asked.dry_run, provenance=signed(memory, asked)))
 
 
+class DoneBody(SignedWrite, frozen=True, kw_only=True):
+    """A file for which what was due is done."""
+
+    id: Name
+
+
+def done(memory: "Slicebase", asked: DoneBody) -> ChangeAnswer:
+    """Records that what was due for a file is done: its periods and ages count from here."""
+    return _changed(memory.library.done(asked.id, provenance=signed(memory, asked)))
+
+
 # Evidence, seals, policies
 
 
@@ -299,8 +310,7 @@ class PolicyBody(Parameters, frozen=True, kw_only=True):
 def save_policy(memory: "Slicebase", asked: PolicyBody) -> PolicyRow:
     """Gives a policy a name, forever."""
     base = memory.graph.requested_policy(asked.base)
-    saved = memory.policies.save(asked.name, base, asked.assignments)
-    return PolicyRow(saved.id, saved.names, saved.origin, {**saved.policy.as_json()})
+    return policy_row(memory.policies.save(asked.name, base, asked.assignments))
 
 
 ENDPOINTS: Final = (
@@ -312,6 +322,7 @@ ENDPOINTS: Final = (
     post("/refresh", "library.refresh", refresh),
     post("/forget", "library.forget", forget),
     post("/restore", "library.restore", restore),
+    post("/due/done", "library.done", done),
     post("/cite", "cite", cite),
     post("/seal", "seal", seal),
     post("/policies/save", "policies.save", save_policy),

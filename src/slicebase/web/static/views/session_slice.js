@@ -64,7 +64,7 @@ export function SlicePanel({ slice, anchor, given, onGiven }) {
   const set = (name, value, done) => {
     onGiven({ ...given, [name]: value }, done);
   };
-  const names = policies.answer ? policies.answer.policies.map((each) => ({ name: each.names[0] || each.id.split(":")[1], origin: each.origin })) : [{ name: given.policy || "default", origin: "" }];
+  const names = policies.answer ? policies.answer.policies.map((each) => ({ name: each.names[0] || each.policy.split(":")[1], origin: each.origin })) : [{ name: given.policy || "default", origin: "" }];
   const isChanged = Object.keys(given).some((name) => name !== "policy" && given[name] !== "" && given[name] !== undefined);
   return html`<section class="slice-panel" aria-label="Context slice">
     <h2>Context slice <span class="faint">around <${Ref} to=${`turn:${anchor}`} /></span></h2>
