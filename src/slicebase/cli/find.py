@@ -48,10 +48,10 @@ def search(
 ) -> int:
     """Find slice files and turns by their words, best first.
 
-    All words must match, in any form (retry finds retries); if nothing has all of them, the best with some follow. An
-    identifier (parse_args, go-humanize, src/app.py) matches whole, text in quotation marks exactly ('"git status"': the
-    shell takes the outer ones), and retr* words that begin with retr. Leave out with -word, and narrow with session:,
-    role:, tool:, file:, project:, before:, after: and kind:. Exit status 1 if nothing is found.
+    All words must match, in any form (retry finds retries); after these, or where there are none, the best with some
+    follow. An identifier (parse_args, go-humanize, src/app.py) matches whole, text in quotation marks exactly ('"git
+    status"': the shell takes the outer ones), and retr* words that begin with retr. Leave out with -word, and narrow
+    with session:, role:, tool:, file:, project:, before:, after: and kind:. Exit status 1 if nothing is found.
     """
     base = open_base(ctx)
     moment = base.surroundings.now()
@@ -66,6 +66,21 @@ def search(
 
 
 def _print_search(base: "Slicebase", found: "SearchResults", moment: int, flat: bool) -> None:
+    _print_found(base, found, moment, flat)
+    if found.rest:
+        print_text(Styled("Only some of the words:", DIM))
+        _print_found(base, found.rest, moment, flat)
+    if found.partial:
+        note("nothing has all words: these have some of them")
+    if found.by_parts:
+        note("nothing has the identifier as it is: these have its parts")
+    for hint in found.hints:
+        note(f"hint: {hint}")
+    if not len(found):
+        note("nothing found")
+
+
+def _print_found(base: "Slicebase", found: "SearchResults", moment: int, flat: bool) -> None:
     half_life = _half_life(base, found)
     short = shortened(base, [each.ref for hit in found.files.hits for each in hit.found])
     ids = short_files(base, [hit.entry for hit in found.files.hits])
@@ -80,14 +95,6 @@ def _print_search(base: "Slicebase", found: "SearchResults", moment: int, flat: 
         _print_turns(base, found, flat)
     if found.files.total > len(found.files.hits):
         note(f"{len(found.files.hits)} of {found.files.total} files; --limit shows more")
-    if found.partial:
-        note("nothing has all words: these have some of them")
-    if found.by_parts:
-        note("nothing has the identifier as it is: these have its parts")
-    for hint in found.hints:
-        note(f"hint: {hint}")
-    if not len(found):
-        note("nothing found")
 
 
 def _print_turns(base: "Slicebase", found: "SearchResults", flat: bool) -> None:
