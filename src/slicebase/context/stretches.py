@@ -14,7 +14,7 @@ _OVERLAP: Final = 200  # characters that a stretch shares with the one before it
 _LETTERS: Final = re.compile(r"[a-z0-9]{2,}")
 
 
-class Stretch(NamedTuple):
+class TextStretch(NamedTuple):
     """A part of a text, where it begins, and the numbers of the terms that it can have."""
 
     text: str
@@ -22,16 +22,16 @@ class Stretch(NamedTuple):
     possible: frozenset[int]
 
 
-def stretches(text: str, size: int, heads: Sequence[str]) -> list[Stretch]:
+def stretches(text: str, size: int, heads: Sequence[str]) -> list[TextStretch]:
     """Returns the stretches of a text, those that can have the most terms first. `heads` are letters of each term."""
     found = [_stretch(text, max(0, at - _OVERLAP), at + size, heads) for at in range(0, len(text), size)]
     return sorted(found, key=lambda each: -len(each.possible))
 
 
-def _stretch(text: str, start: int, end: int, heads: Sequence[str]) -> Stretch:
+def _stretch(text: str, start: int, end: int, heads: Sequence[str]) -> TextStretch:
     part = text[start:end]
     low = part.lower()
-    return Stretch(part, start, frozenset(number for number, head in enumerate(heads) if head in low))
+    return TextStretch(part, start, frozenset(number for number, head in enumerate(heads) if head in low))
 
 
 def head_of(term: Term, stems: Sequence[str]) -> str:
@@ -68,7 +68,7 @@ def first_marks(
     return sorted(found)
 
 
-def _whole_marks(stretch: Stretch, length: int, marks: Sequence[TermMark]) -> Iterator[TermMark]:
+def _whole_marks(stretch: TextStretch, length: int, marks: Sequence[TermMark]) -> Iterator[TermMark]:
     start, end = stretch.start, stretch.start + len(stretch.text)
     for mark in marks:
         if (mark.start > 0 or start == 0) and (start + mark.end < end or end == length):
