@@ -187,7 +187,9 @@ def list_files(ctx: click.Context, /, as_json: bool, **filters: Any) -> int:
 @json_option
 @click.pass_context
 def stale(ctx: click.Context, /, half_life: float | None, as_json: bool, **filters: Any) -> int:
-    """List files that should be checked again, with the reason and since when: their age, or a source that changed.
+    """List files that should be checked again, with the reason and since when.
+
+    A file is listed for its age, for a source that changed, or for a document that it points to and that changed.
 
     Exit status 1 if there are any.
     """
@@ -258,13 +260,16 @@ def _overview(ctx: click.Context, as_json: bool) -> int:
 
 def _print_info(base: "Slicebase", found: "Info", first: Iterable[Shown]) -> None:
     file, entry = found.file, found.entry
+    gone = {"changed": ", changed since it was measured", "missing": ", cannot be read"}.get(
+        entry.payload_state or "", ""
+    )
     fields = {
         "summary": entry.summary,
         "kind": f"{entry.kind}, {entry.body_type}" + (f", {entry.rows} rows" if entry.body_type == "jsonl" else ""),
         "file": f"{file.name}, {entry.size} bytes",
         "hash": entry.hash or "",
         "version": found.version,
-        "payload": f"{file.payload.uri or 'nowhere'}, {file.payload.size} bytes" if file.payload else "",
+        "payload": f"{file.payload.uri or 'nowhere'}, {file.payload.size} bytes{gone}" if file.payload else "",
         "note": {"changed": "changed since it was added", "missing": "cannot be read"}.get(entry.note_state or "", ""),
         "source": (entry.source or "") + (f" ({entry.derivation})" if entry.derivation else ""),
         "write": file.contract.write or "",

@@ -60,7 +60,8 @@ class FileFound(Result, frozen=True):
 def file_value(call: ToolCall, entry: "FileEntry", passages: "Iterable[str]" = ()) -> FileFound:
     """Returns what is known about a file without any of its text."""
     changed = to_text(min(max(entry.changed, EARLIEST), LATEST))
-    is_stale = entry.derivation == "stale" or entry.note_state in ("changed", "missing")
+    gone = ("changed", "missing")
+    is_stale = entry.derivation == "stale" or entry.note_state in gone or entry.payload_state in gone
     freshness = "STALE" if is_stale else str(label_at(call.now, entry.changed, call.half_life))
     return FileFound(plain(entry.ref), changed, freshness, tuple(ref for ref in map(plain, passages) if ref))
 
