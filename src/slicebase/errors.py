@@ -134,7 +134,7 @@ CODES: Mapping[str, ErrorKind] = {
     "request-slow": ErrorKind(Exit.REFUSED, "the body of a request to the web application does not arrive in time"),
     "wrong-method": ErrorKind(Exit.USAGE, "an address of the web application does not know the method"),
     "wrong-media-type": ErrorKind(Exit.USAGE, "the body of a request is not JSON"),
-    "index-building": ErrorKind(Exit.CONFLICT, "the web application builds the index of turns: ask again"),
+    "index-building": ErrorKind(Exit.CONFLICT, "the web application builds an index: ask again"),
     "server-busy": ErrorKind(Exit.CONFLICT, "the web application has too much to do, or an answer takes too long"),
     "server-failed": ErrorKind(Exit.REFUSED, "the web application met a bug of its own"),
     # workspaces and databases

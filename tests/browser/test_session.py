@@ -99,6 +99,7 @@ def test_branches_subagents_and_compactions_are_on_the_page(look: Look, server: 
     assert "1 subagent" in team.text
     team.page.locator(".agents summary").click()
     assert team.overflow == 0
+    assert "Count the uses of Code." in team.page.locator(".agents ul").inner_text()  # what it was asked, not its id
     assert "branch" in team.text
     assert "row.append(order.code)" in team.text
     agent = look(server.url + address_of("session", shown, session=f"{TEAM}#agent-a77"))
@@ -106,6 +107,8 @@ def test_branches_subagents_and_compactions_are_on_the_page(look: Look, server: 
     long = look(server.url + address_of("session", shown, session=LONG))
     long.page.get_by_role("button", name="compaction 1").click()
     long.settle()
+    assert long.page.locator(".session-compaction").count() == 1  # of the client's mark and the summary
+    assert long.page.locator(".tree-row.compacted-row").count() == 1
     long.page.get_by_role("button", name="what it lost").click()
     long.page.wait_for_selector("text=Money stays in integer cents")
 
@@ -288,3 +291,34 @@ def test_a_slice_that_is_drawn_again_is_said_once_and_without_hashes(look: Look,
     said = visit.run("window.said")
     assert len(said) < 5
     assert all(each.startswith("The slice has") and len(each) < 60 for each in said)
+
+
+@pytest.fixture
+def many(tmp_path: Path) -> Iterator[Server]:
+    """A server of a session whose first turn has 16 branches."""
+    root = tmp_path / "many"
+    root.mkdir()
+    lines = [record(1, None, "user", "Begin."), *(record(10 + n, 1, "assistant", f"Way {n}.") for n in range(16))]
+    with opened(root) as memory:
+        memory.import_(transcript(tmp_path / f"{TEAM}.jsonl", lines))
+    with Server(lambda: opened(root)) as server:
+        yield server
+
+
+def test_of_many_branches_those_beside_this_one_are_shown_and_the_others_counted(many: Server, look: Look) -> None:
+    for number, told in ((0, "branch 1 of 16 this one"), (8, "branch 9 of 16 5 before"), (15, "9 before")):
+        visit = look(f"{many.url}/session/{TEAM}?turn={turn_id(10 + number)}")
+        shown_ones = visit.page.locator(".branches").last
+        assert told in " ".join(shown_ones.inner_text().split())
+        assert shown_ones.locator(".branch").count() == 7
+
+
+@pytest.mark.parametrize("page", ["session", "home"])
+def test_on_a_phone_the_navigation_is_one_line(look: Look, server: Server, shown: Shown, page: str) -> None:
+    visit = look(server.url + address_of(page, shown, session=TEAM), width=360)
+    box = visit.page.locator("nav.top").bounding_box()
+    link = visit.page.locator("nav.top a", has_text="Proof").bounding_box()
+    assert box
+    assert link
+    assert box["height"] < 2 * link["height"]
+    assert visit.overflow == 0

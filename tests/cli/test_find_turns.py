@@ -133,6 +133,20 @@ def test_where_nothing_has_all_words_the_best_with_some_follow_and_that_is_said(
     assert tt("search", "walruses").exit == 1
 
 
+def test_after_the_few_with_all_words_the_best_with_some_follow_below_a_line_that_says_so(
+    tt: Tt, history: Path
+) -> None:
+    first, after = tt("search", "please git index").out.split("Only some of the words:")
+    assert "of a file" in first
+    assert "Set" in after
+    assert "of a file" not in after
+    found = tt("search", "please git index", "--json").json
+    assert [turn["text"] for turn in found["turns"]] == ["The git index of a file, please."]
+    assert found["rest"]["total_turns"] == len(found["rest"]["turns"])
+    assert {turn["ref"] for turn in found["rest"]["turns"]}.isdisjoint({turn["ref"] for turn in found["turns"]})
+    assert "Only some" not in tt("search", "please git index", "--limit", "1").out
+
+
 def test_that_turns_have_only_parts_of_an_identifier_is_said_in_turns_too(tt: Tt, history: Path) -> None:
     assert "its parts" in tt("turns", "--search", "index-file").err
     assert "some of them" in tt("turns", "--search", "hooks walruses").err

@@ -79,13 +79,25 @@ def test_a_page_is_written_once_for_what_has_one(tt: Tt, tmp_path: Path) -> None
     assert b"Codes are \\u003c/script\\u003e upper case." in page
     assert tt("export", "--format", "html", f"file:{log}", "--to", "log.html", "--json").error["code"] == "file-exists"
     assert (tmp_path / "log.html").read_bytes() == page
+    (tmp_path / "link").symlink_to(tmp_path / ".slices")
     for name, to, code in (
         ("nobody", "x.html", "no-session"),
         (f"row:{log}/x", "x.html", "bad-reference"),
         (log, "no/such/folder/x.html", "cannot-write"),
+        (log, ".slices/x.html", "cannot-write"),
+        (log, "link/x.html", "cannot-write"),
     ):
         assert tt("export", "--html", name, "--to", to, "--json").error["code"] == code
     assert not (tmp_path / "x.html").exists()
+    assert not list((tmp_path / ".slices").glob("*.html"))
+
+
+def test_two_formats_at_once_are_refused(tt: Tt, tmp_path: Path) -> None:
+    tt("import", SAMPLE)
+    for options in (["--html", "--format", "slice"], ["--format", "slice", "--html"]):
+        assert tt("export", SESSION, *options, "--to", "x.html", "--json").error["code"] == "usage"
+    assert not (tmp_path / "x.html").exists()
+    assert tt("export", SESSION, "--html", "--format", "html", "--to", "x.html", "--json").json["format"] == "html"
 
 
 def test_a_dry_run_creates_no_workspace(tt: Tt, tmp_path: Path) -> None:

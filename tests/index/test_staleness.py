@@ -59,7 +59,10 @@ def test_a_pointer_is_compared_by_the_hash_of_its_payload(workspace: Workspace) 
     put(workspace, "source", kind="pointer", type="none", payload=payload, updated_at=changed(1))
     put(workspace, "same", derived_from={"id": "source", "hash": payload["hash"]}, updated_at=changed(1))
     put(workspace, "other", derived_from={"id": "source", "hash": "sha256:" + "2" * 64}, updated_at=changed(1))
-    assert list(reasons(workspace)) == ["other"]
+    assert {name: [kind for kind, _ in why] for name, why in reasons(workspace).items()} == {
+        "other": ["source-changed"],
+        "source": ["payload-missing"],
+    }
 
 
 def test_a_missing_source_is_reported(workspace: Workspace) -> None:

@@ -2,10 +2,14 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from slicebase import Slicebase
+from slicebase.context import constraints
+from slicebase.runs.event import EventDraft, read_payload
+from slicebase.truth import run_log
 from tests.codes import code_of
 
 RUN = "r1"
@@ -53,3 +57,29 @@ def test_a_run_that_requires_manifests_stops_at_a_step_without_one(memory: Slice
     assert code_of(memory.runs.compact, "unbound") == "gate-refused"
     assert memory.runs.status("unbound").stopped == "SYSTEM_ERROR"
     assert memory.verify().status == "VERIFIED"
+
+
+@pytest.mark.parametrize("compacted", [False, True])
+@pytest.mark.parametrize("verb", ["status", "report"])
+def test_a_log_is_read_once_for_its_figures(
+    verb: str, compacted: bool, memory: Slicebase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its state is made from the same events, and calls are compared only with what forbids something."""
+    memory.runs.start(RUN, "Find the cause.", "It is found.")
+    for number in range(40):
+        memory.runs.log(RUN, [EventDraft(type="ACT_DONE", step=number, payload={"text": f"Look at {number}."})])
+        memory.runs.claim(RUN, f"It is not {number}.")
+        if compacted and number == 20:
+            memory.runs.compact(RUN)
+    expected = getattr(memory.runs, verb)(RUN)
+    read, plain = list[bytes](), read_payload
+
+    def counted(data: bytes) -> dict[str, Any]:
+        read.append(data)
+        return plain(data)
+
+    monkeypatch.setattr(run_log, "read_payload", counted)
+    monkeypatch.setattr(constraints, "_done_by", None)
+    with Slicebase.open(memory.root) as fresh:
+        assert getattr(fresh.runs, verb)(RUN) == expected
+        assert len(read) <= fresh.truth.runs.log.tally(RUN).seq + 5

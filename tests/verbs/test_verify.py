@@ -162,7 +162,18 @@ def test_one_changed_value_is_reported_once_where_it_is(filled: Truth, statement
         assert actual.startswith(expected)
 
 
-@pytest.mark.parametrize("change", ["nodes SET time = 77 WHERE seq = 3", "families SET negated = -1 WHERE seq = 3"])
+@pytest.mark.parametrize(
+    "change",
+    [
+        "nodes SET time = 77 WHERE seq = 3",
+        "families SET negated = -1 WHERE seq = 3",
+        # rows that name other turns of the session: nothing in them looks damaged, and slices change
+        "families SET seq = 5, turn = (SELECT turn FROM nodes WHERE seq = 5) WHERE seq = 3",
+        "families SET parent = 1 WHERE seq = 4",
+        "nodes SET parents = (SELECT parents FROM nodes WHERE seq = 2) WHERE seq = 5",
+        "nodes SET turn = (SELECT turn FROM nodes AS other WHERE other.seq = 9 - nodes.seq) WHERE seq IN (4, 5)",
+    ],
+)
 def test_what_slices_read_is_compared_too(truth: Truth, change: str) -> None:
     truth.turns.add(SESSION, chain(5), annotate)
     assert verify(truth).status == "VERIFIED"

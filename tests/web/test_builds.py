@@ -1,6 +1,7 @@
-"""The index of turns is built in the background, and requests say how far it is."""
+"""Indexes are built in the background, and requests say how far they are."""
 
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 from threading import Event
 from time import monotonic, sleep
@@ -8,9 +9,14 @@ from typing import Any
 
 import pytest
 
+from slicebase import Slicebase
 from slicebase.errors import SlicebaseError
+from slicebase.index import files as file_index
 from slicebase.index import upkeep
+from slicebase.index.file_reader import Update
 from slicebase.index.turns import TurnIndex
+from slicebase.library import chunks
+from slicebase.library.chunks import LibraryChunks
 from slicebase.web import builds
 from tests.web.conftest import client_of
 
@@ -71,6 +77,53 @@ def test_what_needs_the_index_says_how_far_it_is_and_works_when_it_is_there(
         assert client.get(NEED_IT[1]).status_code == client.get(NEED_IT[2]).status_code == 200
 
 
+NEED_FILES = ["/api/v1/files", "/api/v1/status", "/api/v1/search?q=apple"]
+
+
+@pytest.mark.parametrize("index", ["files", "chunks"])
+def test_an_index_of_many_files_is_built_once_in_the_background(
+    index: str, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Requests that need it say how far it is, others go on, and nobody waits for the transaction that fills it."""
+    with Slicebase.open(root) as memory:
+        for number in range(6):
+            memory.library.create(f"Apple {number}", "A file about apples.")
+        memory.search("apple")
+        if index == "files":
+            memory.finder.index.database.discard()
+    goes_on, filled = Event(), list[int]()
+
+    owner, name = (Update, "_read_file") if index == "files" else (LibraryChunks, "_chunks")
+    read, done = getattr(owner, name), count()
+
+    def held(*given: Any) -> Any:
+        if next(done) == 3:
+            filled.append(1)
+            assert goes_on.wait(20)
+        return read(*given)
+
+    monkeypatch.setattr(owner, name, held)
+    monkeypatch.setattr(file_index if index == "files" else chunks, "MANY_FILES", 3)
+    need, others = (
+        (NEED_FILES, ["/health", "/api/v1/sessions"])
+        if index == "files"
+        else (["/api/v1/context?q=apple"], ["/health", *NEED_FILES])
+    )
+    with client_of(root) as client:
+        assert client.get(need[0]).json()["code"] == "index-building"
+        assert until(lambda: "3 of 6 files" in client.get(need[0]).json()["detail"])
+        for address in need * 5:
+            answer = client.get(address)
+            assert (answer.status_code, answer.json()["code"]) == (503, "index-building")
+        for address in others:
+            assert client.get(address).status_code == 200
+        goes_on.set()
+        assert until(lambda: client.get(need[0]).status_code == 200)
+        assert len(filled) == 1
+        for address in need:
+            assert client.get(address).status_code == 200
+
+
 @pytest.mark.usefixtures("long")
 def test_a_build_that_fails_is_no_reason_to_wait_for_ever(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(*given: Any) -> None:
@@ -83,7 +136,7 @@ def test_a_build_that_fails_is_no_reason_to_wait_for_ever(root: Path, monkeypatc
 
 
 def test_a_server_that_ends_does_not_wait_for_the_build(root: Path) -> None:
-    build = builds.IndexBuild(lambda: None)  # type: ignore[arg-type,return-value]
+    build = builds.IndexBuild(lambda: None, builds._KINDS["turns"])  # type: ignore[arg-type,return-value]
     build.close()
     with pytest.raises(SlicebaseError):
         build._progress(1, 2)

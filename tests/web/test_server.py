@@ -362,12 +362,48 @@ def test_the_headers_of_a_stream_have_an_end(shared: HTTPConnection, path: str) 
     assert status_of(shared, "/health") == 200  # on the same connection
 
 
-@pytest.mark.parametrize("target", ["http://127.0.0.1/health", "*", "api/v1/status"])
+@pytest.mark.parametrize("target", ["ftp://127.0.0.1/health", "http:/127.0.0.1/health", "*", "api/v1/status"])
 def test_a_target_without_a_slash_names_nothing(shared: HTTPConnection, target: str) -> None:
     shared.putrequest("GET", target)
     shared.endheaders()
     answer = shared.getresponse()
     assert (answer.status, json.loads(answer.read())["code"]) == (404, "no-address")
+
+
+@pytest.mark.parametrize(
+    ("target", "host", "status"),
+    [
+        ("http://127.0.0.1/api/v1/status", "127.0.0.1", 200),
+        ("HTTP://LOCALHOST:7358/api/v1/files?limit=1", "127.0.0.1", 200),
+        ("http://127.0.0.1", "127.0.0.1", 200),
+        ("http://127.0.0.1/api/v1/sessions/none%2Fe", "127.0.0.1", 404),
+        ("http://evil.invalid/api/v1/status", "127.0.0.1", 403),
+        ("http://127.0.0.1/api/v1/status", "evil.invalid", 403),
+        ("http://user@127.0.0.1/api/v1/status", "127.0.0.1", 403),
+        ("http:///api/v1/status", "127.0.0.1", 403),
+    ],
+)
+def test_a_target_may_be_a_complete_address_of_this_server(
+    shared: HTTPConnection, target: str, host: str, status: int
+) -> None:
+    """RFC 9112, 3.2.2: its authority counts, and `Host` has to be a name of the server as well."""
+    shared.putrequest("GET", target, skip_host=True)
+    shared.putheader("Host", host)
+    shared.endheaders()
+    answer = shared.getresponse()
+    answer.read()
+    assert answer.status == status
+
+
+def test_the_page_that_asks_is_compared_with_the_authority_of_the_target(shared: HTTPConnection) -> None:
+    for origin, status in (("http://127.0.0.1", 200), ("http://localhost", 403)):
+        shared.putrequest("GET", "http://127.0.0.1/api/v1/status", skip_host=True)
+        shared.putheader("Host", "127.0.0.1")
+        shared.putheader("Origin", origin)
+        shared.endheaders()
+        answer = shared.getresponse()
+        answer.read()
+        assert answer.status == status
 
 
 @pytest.mark.parametrize("host", ["", "nothing.invalid", "256.0.0.1", "a\0b", "\udcff"])

@@ -106,6 +106,8 @@ def freshness(entry: FileEntry, now: int, half_life: float) -> str:
         return "[STALE - source changed] ⚠️"
     if entry.note_state in ("changed", "missing"):
         return f"[STALE - note {entry.note_state}] ⚠️"
+    if entry.payload_state in ("changed", "missing"):
+        return f"[STALE - payload {entry.payload_state}] ⚠️"
     return annotation(now, entry.changed, half_life)
 
 

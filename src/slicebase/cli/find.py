@@ -48,10 +48,10 @@ def search(
 ) -> int:
     """Find slice files and turns by their words, best first.
 
-    All words must match, in any form (retry finds retries); if nothing has all of them, the best with some follow. An
-    identifier (parse_args, go-humanize, src/app.py) matches whole, text in quotation marks exactly ('"git status"': the
-    shell takes the outer ones), and retr* words that begin with retr. Leave out with -word, and narrow with session:,
-    role:, tool:, file:, project:, before:, after: and kind:. Exit status 1 if nothing is found.
+    All words must match, in any form (retry finds retries); after these, or where there are none, the best with some
+    follow. An identifier (parse_args, go-humanize, src/app.py) matches whole, text in quotation marks exactly ('"git
+    status"': the shell takes the outer ones), and retr* words that begin with retr. Leave out with -word, and narrow
+    with session:, role:, tool:, file:, project:, before:, after: and kind:. Exit status 1 if nothing is found.
     """
     base = open_base(ctx)
     moment = base.surroundings.now()
@@ -66,6 +66,21 @@ def search(
 
 
 def _print_search(base: "Slicebase", found: "SearchResults", moment: int, flat: bool) -> None:
+    _print_found(base, found, moment, flat)
+    if found.rest:
+        print_text(Styled("Only some of the words:", DIM))
+        _print_found(base, found.rest, moment, flat)
+    if found.partial:
+        note("nothing has all words: these have some of them")
+    if found.by_parts:
+        note("nothing has the identifier as it is: these have its parts")
+    for hint in found.hints:
+        note(f"hint: {hint}")
+    if not len(found):
+        note("nothing found")
+
+
+def _print_found(base: "Slicebase", found: "SearchResults", moment: int, flat: bool) -> None:
     half_life = _half_life(base, found)
     short = shortened(base, [each.ref for hit in found.files.hits for each in hit.found])
     ids = short_files(base, [hit.entry for hit in found.files.hits])
@@ -80,14 +95,6 @@ def _print_search(base: "Slicebase", found: "SearchResults", moment: int, flat: 
         _print_turns(base, found, flat)
     if found.files.total > len(found.files.hits):
         note(f"{len(found.files.hits)} of {found.files.total} files; --limit shows more")
-    if found.partial:
-        note("nothing has all words: these have some of them")
-    if found.by_parts:
-        note("nothing has the identifier as it is: these have its parts")
-    for hint in found.hints:
-        note(f"hint: {hint}")
-    if not len(found):
-        note("nothing found")
 
 
 def _print_turns(base: "Slicebase", found: "SearchResults", flat: bool) -> None:
@@ -180,7 +187,9 @@ def list_files(ctx: click.Context, /, as_json: bool, **filters: Any) -> int:
 @json_option
 @click.pass_context
 def stale(ctx: click.Context, /, half_life: float | None, as_json: bool, **filters: Any) -> int:
-    """List files that should be checked again, with the reason and since when: their age, or a source that changed.
+    """List files that should be checked again, with the reason and since when.
+
+    A file is listed for its age, for a source that changed, or for a document that it points to and that changed.
 
     Exit status 1 if there are any.
     """
@@ -251,13 +260,16 @@ def _overview(ctx: click.Context, as_json: bool) -> int:
 
 def _print_info(base: "Slicebase", found: "Info", first: Iterable[Shown]) -> None:
     file, entry = found.file, found.entry
+    gone = {"changed": ", changed since it was measured", "missing": ", cannot be read"}.get(
+        entry.payload_state or "", ""
+    )
     fields = {
         "summary": entry.summary,
         "kind": f"{entry.kind}, {entry.body_type}" + (f", {entry.rows} rows" if entry.body_type == "jsonl" else ""),
         "file": f"{file.name}, {entry.size} bytes",
         "hash": entry.hash or "",
         "version": found.version,
-        "payload": f"{file.payload.uri or 'nowhere'}, {file.payload.size} bytes" if file.payload else "",
+        "payload": f"{file.payload.uri or 'nowhere'}, {file.payload.size} bytes{gone}" if file.payload else "",
         "note": {"changed": "changed since it was added", "missing": "cannot be read"}.get(entry.note_state or "", ""),
         "source": (entry.source or "") + (f" ({entry.derivation})" if entry.derivation else ""),
         "write": file.contract.write or "",

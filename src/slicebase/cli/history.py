@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 import msgspec
+from click.core import ParameterSource
 
 from slicebase.cli.arguments import as_filters
 from slicebase.cli.numbers import CountingNumber
@@ -137,6 +138,8 @@ def export(ctx: click.Context, reference: str, format_name: str, as_html: bool, 
     """
     if path == "-":
         raise click.UsageError("--to - is no file: where an export is written is remembered for purges.")
+    if as_html and ctx.get_parameter_source("format_name") is ParameterSource.COMMANDLINE and format_name != "html":
+        raise click.UsageError(f"--html and --format {format_name} are two formats; one export has one.")
     base = open_base(ctx)
     if as_html or format_name == "html":
         from slicebase.web.exports import export_html  # imported here for a fast start of the other commands

@@ -71,15 +71,14 @@ RED, YELLOW, GREEN, CYAN, BOLD, DIM = "31", "33", "32", "36", "1", "2"
 Shown = str | Styled
 
 # Control characters other than tab and line end, marks that change the direction of a text, separators of lines and
-# paragraphs, tags that nobody sees, and halves of surrogate pairs, which stand for bytes that are not UTF-8.
-_HIDDEN = re.compile(
-    r"[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\U000e0000-\U000e007f\ud800-\udfff]"
-)
+# paragraphs, tags that nobody sees, and halves of surrogate pairs, which stand for bytes that are not UTF-8. Compiled
+# on first use for a fast start: in a pipe nothing is escaped.
+_HIDDEN = r"[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\U000e0000-\U000e007f\ud800-\udfff]"
 
 
 def visible(text: str, *, json: bool = False) -> str:
     """Returns a text as a terminal shows it: what a terminal would obey is escaped; with `json`, as JSON does."""
-    return _HIDDEN.sub(lambda match: _escape(match[0], json), text)
+    return re.sub(_HIDDEN, lambda match: _escape(match[0], json), text)
 
 
 def _escape(letter: str, json: bool) -> str:

@@ -265,7 +265,7 @@ def forgotten_constraints(events: Iterable[Event]) -> tuple[Forgotten, ...]:
             _hold(held, event)
         elif event.type == "PROMPT":
             _lift(held, event.payload.get("text"))
-        elif event.type == "ACT_DONE" and held and (call := call_of(event.payload)):
+        elif event.type == "ACT_DONE" and _forbids(held) and (call := call_of(event.payload)):
             done = _done_by(call)
             for claim_id, (stated, constraints) in held.items():
                 broken = next((each for each in constraints if done.breaks(each)), None)
@@ -274,6 +274,11 @@ def forgotten_constraints(events: Iterable[Event]) -> tuple[Forgotten, ...]:
                         Forgotten(claim_id=claim_id, stated=stated, action=event.seq, statement=broken.statement)
                     )
     return tuple(found)
+
+
+def _forbids(held: dict[Any, tuple[int, list[Constraint]]]) -> bool:
+    """Returns whether anything is forbidden: the terms of a run are held also if they forbid nothing."""
+    return any(constraints for _, constraints in held.values())
 
 
 def _lift(held: dict[Any, tuple[int, list[Constraint]]], text: Any) -> None:

@@ -29,7 +29,8 @@ the row's phrases, word for word. A field that a row leaves empty is not checked
 
 import re
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from functools import lru_cache, reduce
+from operator import or_
 from typing import Final, NamedTuple
 from zlib import crc32
 
@@ -241,29 +242,24 @@ def _excerpt(texts: Iterable[str]) -> str:
     return text if len(text) <= _HEAD + _TAIL else f"{text[:_HEAD]}\n{text[-_TAIL:]}"
 
 
-class _Digits(dict[str, int]):
-    """The digit of each word that was looked up. It is emptied before it becomes large."""
+class _Bits(dict[str, int]):
+    """The bit of each word that was looked up, as a number. It is emptied before it becomes large."""
 
     def __missing__(self, word: str) -> int:
-        if len(self) >= _MOST_DIGITS:
+        if len(self) >= _MOST_BITS:
             self.clear()
-        bit = crc32(word.encode("utf-8", "surrogatepass")) % _SKETCH_BITS
-        digit = self[word] = _SKETCH_BITS - 1 - bit  # the first digit is the highest bit
-        return digit
+        bit = self[word] = _POWERS[crc32(word.encode("utf-8", "surrogatepass")) % _SKETCH_BITS]
+        return bit
 
 
-_MOST_DIGITS: Final = 100_000
-_digit_of: Final = _Digits().__getitem__
-_NO_WORDS: Final = b"0" * _SKETCH_BITS
-_ONE: Final = ord("1")
+_MOST_BITS: Final = 100_000
+_POWERS: Final = tuple(1 << bit for bit in range(_SKETCH_BITS))  # which words share
+_bit_of: Final = _Bits().__getitem__
 
 
 def _sketch(words: frozenset[str]) -> int:
     """Returns a set of words as a number: one bit for each word, chosen by a hash that is the same everywhere."""
-    digits = bytearray(_NO_WORDS)
-    for digit in map(_digit_of, words):
-        digits[digit] = _ONE
-    return int(digits, 2)
+    return reduce(or_, map(_bit_of, words), 0)
 
 
 def _common(sketch: int, above: Trace | None) -> tuple[int, int]:

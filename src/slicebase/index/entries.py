@@ -38,6 +38,7 @@ class FileEntry(NamedTuple):
     note: str | None = None  # the digest of the note that the file points to; empty if it cannot be read
     repeated: int = 0  # whether another part of the same file has some of its content, too
     says_when: int = 1  # whether the file or its id says when it was changed; else `changed` is the time of the disk
+    payload_state: Literal["same", "changed", "missing"] | None = None  # None where no document was compared
 
     @property
     def ref(self) -> str:
@@ -91,6 +92,7 @@ class FileEntry(NamedTuple):
             "archived": bool(self.archived),
             "purged": bool(self.purged),
             "note": self.note_state,
+            "payload_state": self.payload_state,
         }
 
 

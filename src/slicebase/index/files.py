@@ -10,13 +10,13 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from stat import S_ISREG
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import apsw
 
 from slicebase.errors import SlicebaseError
 from slicebase.index.disposable import Disposable, reading, writing
-from slicebase.index.schema import FILES_LAYOUT, ReadProgress
+from slicebase.index.schema import FILES_LAYOUT, MANY_FILES, ReadProgress
 from slicebase.workspace.boundary import cannot_read
 from slicebase.workspace.workspace import Workspace, create_local_folder
 
@@ -40,6 +40,7 @@ class FileIndex:
         self._workspace = workspace
         self._cleaning = cleaning
         self.progress = progress
+        self.before_long_update: Callable[[int], None] = lambda files: None  # may raise: then nothing is updated
         self.database = Disposable(workspace.files, FILES_LAYOUT)
         self.unreadable = 0  # files that could not be read at the last query
         self._known: object = None  # the state of the index at the last query
@@ -90,9 +91,14 @@ class FileIndex:
 
         Journal(self._workspace).settle_if_free()
         known, notes, cleaned = connection.execute("SELECT listing, notes, cleaned FROM state").get
-        current = "\0".join(listing(self._library))
+        files = listing(self._library)
+        current = "\0".join(files)
         if known == current and (known or self._is_empty(connection)) and self._notes_are_the_same(notes, cleaned):
             return
+        if len(files) > MANY_FILES:  # before the transaction: another process may be at it
+            stored: Any = connection.execute("SELECT name, stamp FROM files")
+            if (new := len(set(files) - set(map("\0".join, stored)))) > MANY_FILES:
+                self.before_long_update(new)
         from slicebase.index.file_reader import Update
 
         with writing(connection):

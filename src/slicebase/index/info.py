@@ -15,6 +15,7 @@ from slicebase.files.findings import FORMAT_RULES, Finding
 from slicebase.files.slice_file import SliceFile
 from slicebase.index.entries import FileEntry, find_file, get_file
 from slicebase.index.links import links_into, links_out_of
+from slicebase.index.payloads import with_payload_state
 from slicebase.workspace.atomic import read_bytes
 from slicebase.workspace.workspace import LIBRARY, Workspace
 
@@ -60,7 +61,7 @@ class Info(NamedTuple):
 
 def file_info(connection: apsw.Connection, workspace: Workspace, given: str) -> Info:
     """Returns everything about the file with this id, which can be shortened (ruling 21)."""
-    entry = find_file(connection, given)
+    entry = with_payload_state(workspace.root, find_file(connection, given))
     name = f"{LIBRARY}/{entry.name}"
     try:
         data = read_bytes(workspace.library / entry.name)

@@ -21,7 +21,8 @@ _MOST_SIMILAR: Final = 500
 _SHORTEST_MISTYPED: Final = 5  # characters: `form` is not `from`
 LONGEST_MISTYPED: Final = 64
 
-_KNOWN: Final = "SELECT EXISTS (SELECT 1 FROM vocabulary WHERE term = ?)"
+# `vocabulary` would count all texts that have the word.
+_KNOWN: Final = "SELECT EXISTS (SELECT 1 FROM occurrence WHERE term = ?)"
 _ONE_OF: Final = "SELECT term, doc FROM json_each(?) CROSS JOIN vocabulary ON term = value"
 
 

@@ -54,6 +54,7 @@ def _in_characters(data: bytes, tokens: list[Token]) -> list[Token]:
 # Tables
 
 PASSAGE_BREAK: Final = "\x1e"  # between the passages of a body
+MANY_FILES: Final = 2_000  # that take a second or more to read
 # Called with the number of files that were read, and of all that have to be read.
 ReadProgress = Callable[[int, int], None]
 

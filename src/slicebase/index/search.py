@@ -12,6 +12,7 @@ from slicebase.context.identifiers import named_in
 from slicebase.context.match import Match, TermPattern, expressed, expression, is_compared, match_of, unwanted
 from slicebase.context.query import Term
 from slicebase.context.snippets import Marker, Snippet, TermMark, snippet
+from slicebase.context.stretches import first_marks, head_of
 from slicebase.context.words import simplified
 from slicebase.core.refs import Ref
 from slicebase.errors import refuse_out_of_range
@@ -78,11 +79,13 @@ class _FileSearch:
     def results(self) -> Results:
         ranked, total = self._ranked() if self._terms else self._newest()
         terms = self._terms or self._compared
+        heads = [head_of(term, self._reader.stems(term.text)) for term in terms]
         markers: dict[Match, Marker] = {}
         hits = []
         for number, score, match in ranked:
             marker = markers.setdefault(match, Marker(terms, self._wanted.attempt.match or match, self._reader.stems))
-            hits.append(_HitBuilder(self._connection, self._reader, marker, self._wanted.former).hit(number, score))
+            builder = _HitBuilder(self._connection, self._reader, marker, heads, self._wanted.former)
+            hits.append(builder.hit(number, score))
         return Results(tuple(hits), total, ())
 
     def ids(self) -> list[str]:
@@ -191,15 +194,19 @@ class _Passage(NamedTuple):
 
 
 _MOST_PASSAGES: Final = 3
+_STRETCH: Final = 20_000  # characters of a passage in which the terms are looked for at once
 
 
 class _HitBuilder:
     """Builds the hits that are shown, with marks on the terms."""
 
-    def __init__(self, connection: apsw.Connection, reader: Tokenizer, marker: Marker, former: bool) -> None:
+    def __init__(
+        self, connection: apsw.Connection, reader: Tokenizer, marker: Marker, heads: Sequence[str], former: bool
+    ) -> None:
         self._connection = connection
         self._reader = reader
         self._marker = marker
+        self._heads = heads
         self._former = former
 
     def hit(self, number: int, score: float) -> Hit:
@@ -228,7 +235,7 @@ class _HitBuilder:
                 yield _Passage(int(line), row, text, self._marks(text))
 
     def _marks(self, text: str) -> list[TermMark]:
-        return self._marker.marks(text, self._reader.tokens(text))
+        return first_marks(text, _STRETCH, self._heads, self._marker, self._reader.tokens)
 
     def _snippet(self, text: str) -> Snippet:
         return snippet(text, self._marks(text))

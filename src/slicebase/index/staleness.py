@@ -20,7 +20,10 @@ _DUE: Final = {"summarize": "summarized"}
 class StaleReason(NamedTuple):
     """A reason why a file is stale."""
 
-    kind: Literal["age", "source-changed", "source-missing", "note-changed", "note-missing", "due"]
+    kind: Literal[
+        "age", "source-changed", "source-missing", "note-changed", "note-missing", "payload-changed",
+        "payload-missing", "due",
+    ]  # fmt: skip
     since: int | None  # the last change of the file, or of its source; in milliseconds since 1970
     detail: str
 
@@ -55,12 +58,16 @@ def stale_files(
     now: int,
     half_life: float,
     later_snapshot: Callable[[str], str | None] = lambda snapshot_id: None,
+    compared: Callable[[FileEntry], FileEntry] = lambda entry: entry,
 ) -> list[StaleFile]:
-    """Returns the files that should be checked again, the stalest first."""
+    """Returns the files that should be checked again, the stalest first.
+
+    `compared` returns an entry that says what has become of its payload.
+    """
     found = []
     parts, entries = overflow_parts(connection), list_files(connection, filters)
     beside = _read_beside(connection, entries)
-    for entry in entries:
+    for entry in map(compared, entries):
         stale = staleness((now - entry.changed) / _DAY, half_life)
         # A part of a file has the age of its file.
         age = () if stale < _STALE or entry.id in parts else _age_reasons(beside, entry, now, half_life)
@@ -119,6 +126,11 @@ def _reasons(beside: _Beside, entry: FileEntry) -> Iterator[StaleReason]:
             yield StaleReason("source-changed", changed, f"its source {source.id} ({source.title}) has changed")
     if entry.note_state in ("changed", "missing"):
         yield _note_reason(beside.problems.get(entry.number))
+    if entry.payload_state == "changed":
+        detail = "the document that it points to has changed: `tt refresh` measures it again"
+        yield StaleReason("payload-changed", None, detail)
+    elif entry.payload_state == "missing":
+        yield StaleReason("payload-missing", None, "the document that it points to cannot be read")
     if entry.due:
         yield StaleReason("due", None, f"it is due to be {_DUE.get(entry.due, entry.due)}")
 

@@ -20,6 +20,7 @@ from slicebase.files.body.sections import section_ref
 from slicebase.files.freshness import Label, label_at
 from slicebase.index.entries import EVERY_FILE, FileEntry, Filters
 from slicebase.index.narrow import TurnFilters
+from slicebase.index.schema import MANY_FILES
 from slicebase.index.turn_schema import IndexedTurn
 from slicebase.index.turns import TurnIndex
 from slicebase.library.library import Library
@@ -31,7 +32,7 @@ class LibraryChunks:
 
     def __init__(self, library: Library, index: TurnIndex) -> None:
         self._library = library
-        self._index = index
+        self.index = index
         self._entries: dict[str, FileEntry] = {}
         self._count = 0
         self.undated = 0  # chunks without a date that would have passed the filters of the last ranking
@@ -41,7 +42,11 @@ class LibraryChunks:
         return self._count
 
     def close(self) -> None:
-        self._index.close()
+        self.index.close()
+
+    def fill(self, now: int) -> None:
+        """Brings the index up to date, for questions to come."""
+        self.index.ask(lambda: self._update_index(now))
 
     def ranked(
         self,
@@ -60,15 +65,15 @@ class LibraryChunks:
 
         def ranked() -> list[Ranked]:
             self._update_index(now)
-            self._count = self._index.count(last)
+            self._count = self.index.count(last)
             wanted = self._wanted(filters, without)._replace(as_of=last)
-            self.undated = 0 if last is None else self._index.undated(wanted)
+            self.undated = 0 if last is None else self.index.undated(wanted)
             if not self._count:
                 return []
-            asked = analyse(question, self._index.words(question), now)
-            return rank(asked, self._index.figures(asked, wanted, by_meaning=True), limit)
+            asked = analyse(question, self.index.words(question), now)
+            return rank(asked, self.index.figures(asked, wanted, by_meaning=True), limit)
 
-        return self._index.ask(ranked)
+        return self.index.ask(ranked)
 
     def _wanted(self, filters: Filters, without: tuple[Term, ...]) -> TurnFilters:
         files = None if filters == EVERY_FILE else {entry.id for entry in self._library.list_files(filters)}
@@ -126,16 +131,22 @@ class LibraryChunks:
         files = self._library.list_files() if self._library.index.has_files() else []  # many have turns only
         self._entries = {entry.id: entry for entry in files if not entry.purged}
         current = {entry.id: _signature(entry) for entry in self._entries.values()}
-        before: dict[str, str] = json.loads(self._index.mark or "{}")
+        before: dict[str, str] = json.loads(self.index.mark or "{}")
         if current == before:
             return
-        if purged := [entry.id for entry in files if entry.purged and entry.id in before]:
-            self._index.erase_sessions(purged)
-        self._index.remove_sessions([file_id for file_id in before if current.get(file_id) != before[file_id]])
         changed = [entry for entry in self._entries.values() if before.get(entry.id) != current[entry.id]]
+        if len(changed) > MANY_FILES:
+            self.index.before_long_update(len(changed))
+        if purged := [entry.id for entry in files if entry.purged and entry.id in before]:
+            self.index.erase_sessions(purged)
+        self.index.remove_sessions([file_id for file_id in before if current.get(file_id) != before[file_id]])
         reader = self._library.reader(as_of=to_text(now))
-        chunks = (chunk for entry in changed for chunk in self._chunks(reader, entry))
-        self._index.add(chunks, mark=json.dumps(current))
+        self.index.add(self._all_chunks(reader, changed), mark=json.dumps(current))
+
+    def _all_chunks(self, reader: Recall, changed: list[FileEntry]) -> Iterator[IndexedTurn]:
+        for done, entry in enumerate(changed):
+            self.index.progress(done, len(changed))
+            yield from self._chunks(reader, entry)
 
     def _chunks(self, reader: Recall, entry: FileEntry) -> Iterator[IndexedTurn]:
         before: tuple[str, ...] = ()

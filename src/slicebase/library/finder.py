@@ -93,18 +93,25 @@ class Finder:
             )
         )
 
-    def stale(self, half_life: float | None = None, filters: Filters = EVERY_FILE) -> "list[StaleFile]":
-        """Returns the files that should be reviewed, and why: their age, or a source that changed.
+    def stale(
+        self, half_life: float | None = None, filters: Filters = EVERY_FILE, *, largest: int | None = None
+    ) -> "list[StaleFile]":
+        """Returns the files that should be reviewed, and why: their age, or a source or a document that changed.
 
-        `half_life` is the number of days after which a file is half stale; by default, the setting.
+        `half_life` is the number of days after which a file is half stale; by default, the setting. The document of a
+        pointer is read, unless it has more than `largest` bytes: then its size is compared.
         """
+        from slicebase.index.payloads import with_payload_state
         from slicebase.index.staleness import stale_files
 
         now, days = self.surroundings.now(), half_life
         if days is None:
             days = self.surroundings.settings.freshness_half_life_days
         refuse_out_of_range("half_life", days, _SHORTEST)
-        return self.index.ask(lambda connection: stale_files(connection, filters, now, days, self.later_snapshot))
+        compared = partial(with_payload_state, self.workspace.root, largest=largest)
+        return self.index.ask(
+            lambda connection: stale_files(connection, filters, now, days, self.later_snapshot, compared)
+        )
 
     def later_snapshot(self, snapshot_id: str) -> str | None:
         """Returns the snapshot that passed after this one in its run, which makes a narrative stale (ruling 41)."""

@@ -1,19 +1,20 @@
 """The rows of a log for people to page through: each with the rows that it replaced.
 
-A log of 100,000 rows takes seconds to read. So what was read is kept as lines, for the last few logs, as long as their
+A log of 100,000 rows takes a second to read. So what was read is kept as lines, for the last few logs, as long as their
 files have the same bytes; a page reads only the lines that it shows.
 """
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from threading import Lock
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, overload
 
 from slicebase.core.hashing import digest
 from slicebase.errors import SlicebaseError, Where
+from slicebase.files.body.heads import RowHead, read_heads
 from slicebase.files.body.repeated import in_precedence
 from slicebase.files.body.rows import Row, full_row_id, read_rows
-from slicebase.files.body.versions import row_versions
+from slicebase.files.body.versions import RowVersions, row_versions
 from slicebase.files.slice_file import SliceFile
 from slicebase.library.logs import Logs
 
@@ -22,8 +23,9 @@ _LARGEST: Final = 256 * 1024 * 1024  # bytes of the logs that are kept
 
 
 class RowLine(NamedTuple):
-    """A row of a log: its bytes, the file that it is in, its line in that, and whether it is active."""
+    """A row of a log: its id and its bytes, the file that it is in, its line in that, and whether it is active."""
 
+    id: str
     raw: bytes
     file: str  # its id
     line: int
@@ -35,10 +37,40 @@ class RowLine(NamedTuple):
         return read_rows(self.raw, self.line).rows[0]
 
 
-class LogRows(NamedTuple):
+class RowGroups(Sequence[tuple[RowLine, ...]]):
     """The rows of a log in groups: what is current first, then what it replaced."""
 
-    groups: Sequence[tuple[RowLine, ...]]
+    def __init__(self, versions: list[RowVersions[RowHead]], file: str, elsewhere: Mapping[bytes, str]) -> None:
+        self._versions = versions
+        self._file = file
+        self._elsewhere = elsewhere  # the files of rows that are in another one
+
+    def __len__(self) -> int:
+        return len(self._versions)
+
+    @overload
+    def __getitem__(self, place: int) -> tuple[RowLine, ...]: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> list[tuple[RowLine, ...]]: ...
+
+    def __getitem__(self, place: int | slice) -> tuple[RowLine, ...] | list[tuple[RowLine, ...]]:
+        if isinstance(place, slice):
+            return list(map(self._lines, self._versions[place]))
+        return self._lines(self._versions[place])
+
+    def _lines(self, versions: RowVersions[RowHead]) -> tuple[RowLine, ...]:
+        current = len(versions.current)
+        return tuple(
+            RowLine(row.id, row.raw, self._elsewhere.get(row.raw, self._file), row.number, at < current)
+            for at, row in enumerate(versions.rows)
+        )
+
+
+class LogRows(NamedTuple):
+    """The rows of a log in groups, and how many there are."""
+
+    groups: RowGroups
     places: dict[str, int]  # the group of each row, by id
     total: int  # rows
     active: int
@@ -83,26 +115,19 @@ def _known(key: tuple[str, ...]) -> LogRows | None:
 
 
 def _read(files: list[SliceFile]) -> LogRows:
-    located: dict[bytes, str] = {}
-    rows, unreadable = list[Row](), 0
+    own = files[0].id or ""
+    elsewhere: dict[bytes, str] = {}
+    heads, unreadable = list[RowHead](), 0
     for file in (files[0], *(each for each in in_precedence(files) if each is not files[0])):
-        read = read_rows(file.body, file.body_line, file.name)
-        lines = sum(1 for line in file.body.split(b"\n") if line.strip())
-        unreadable += lines - len(read.rows)
-        for row in read.rows:
-            if located.setdefault(row.line.raw, file.id or "") == (file.id or ""):
-                rows.append(row)
-    groups = []
-    places: dict[str, int] = {}
-    active = forks = 0
-    for number, versions in enumerate(row_versions(rows)):
-        active += len(versions.current)
-        forks += len(versions.current) > 1
-        groups.append(
-            tuple(
-                RowLine(row.line.raw, located[row.line.raw], row.line.number, at < len(versions.current))
-                for at, row in enumerate(versions.rows)
-            )
-        )
-        places.update((row.id, number) for row in versions.rows)
-    return LogRows(groups, places, len(rows), active, unreadable, forks)
+        read = read_heads(file.body, file.body_line)
+        unreadable += read.unreadable
+        known = {head.raw for head in heads} if heads else ()
+        new = [head for head in read.heads if head.raw not in known]
+        if file is not files[0]:
+            elsewhere.update((head.raw, file.id or "") for head in new)
+        heads += new
+    versions = row_versions(heads)
+    places = {row.id: number for number, each in enumerate(versions) for row in each.rows}
+    active = sum(len(each.current) for each in versions)
+    forks = sum(len(each.current) > 1 for each in versions)
+    return LogRows(RowGroups(versions, own, elsewhere), places, len(heads), active, unreadable, forks)

@@ -178,7 +178,7 @@ class Recall(NamedTuple):
             return None
         log = self.folder.once("log", file, lambda: log_rows(self.logs, file))
         place = log.places.get(row_id)
-        found = [] if place is None else [line for line in log.groups[place] if line.row.id == row_id]
+        found = [] if place is None else [line for line in log.groups[place] if line.id == row_id]
         if len(found) != 1 or found[0].file != file.id:
             return None
         return _LocatedRow(found[0].row, file, found[0].holds)

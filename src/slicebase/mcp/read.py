@@ -60,7 +60,8 @@ class FileFound(Result, frozen=True):
 def file_value(call: ToolCall, entry: "FileEntry", passages: "Iterable[str]" = ()) -> FileFound:
     """Returns what is known about a file without any of its text."""
     changed = to_text(min(max(entry.changed, EARLIEST), LATEST))
-    is_stale = entry.derivation == "stale" or entry.note_state in ("changed", "missing")
+    gone = ("changed", "missing")
+    is_stale = entry.derivation == "stale" or entry.note_state in gone or entry.payload_state in gone
     freshness = "STALE" if is_stale else str(label_at(call.now, entry.changed, call.half_life))
     return FileFound(plain(entry.ref), changed, freshness, tuple(ref for ref in map(plain, passages) if ref))
 
@@ -118,8 +119,7 @@ def search(call: ToolCall, given: SearchArguments) -> ToolOutput:
     found = call.base.search(given.query, given.filters, former_rows=former, either=given.any, limit=wanted)
     if given.page > 1 and not len(found):
         raise no_page(given.page)
-    places = {each.ref: _place_of(each) for each in found.sessions}
-    pairs = [_pair(call, *each, places) for each in zip_longest(found.files.hits, found.turns)]
+    pairs = list(_pairs(call, found))
     shown, following = page_of(pairs, given.page, given.limit)
     values = [each.value for each in shown if isinstance(each.value, _FoundPair)]
     note = " ".join(_less(found))
@@ -137,9 +137,19 @@ def search(call: ToolCall, given: SearchArguments) -> ToolOutput:
     return ToolOutput(result, f"{note}\n{text}" if note else text)
 
 
+def _pairs(call: ToolCall, found: "SearchResults") -> "Iterator[PagedLine]":
+    places = {each.ref: _place_of(each) for each in found.sessions}
+    for hit, turn in zip_longest(found.files.hits, found.turns):
+        yield _pair(call, hit, turn, places)
+    if found.rest:
+        yield from _pairs(call, found.rest)
+
+
 def _less(found: "SearchResults") -> "Iterator[str]":
     if found.partial:
         yield "Nothing has all words; these have some."
+    if found.rest:
+        yield f"{found.files.total + found.total_turns} have all words; what follows them has some."
     if found.by_parts:
         yield "Nothing has the identifier as it is; these have its parts."
 

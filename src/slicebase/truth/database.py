@@ -36,7 +36,7 @@ class Database:
         self.path = path
         self.connection = connection
         self.read_only = connection.readonly("main") or bool(connection.pragma("query_only"))
-        self._file = _file_id(path)
+        self.file_id = _file_id(path)  # of the file that was opened; another one may have its path later
         self._has_grown = has_grown  # rows were appended through this connection, and not logged
         self._unlogged = 0
         self.before_commit: Callable[[], None] = lambda: None  # may raise: then nothing is stored
@@ -50,7 +50,7 @@ class Database:
 
     def is_in_place(self) -> bool:
         """Returns whether the file that was opened is still at its path; where there was none, still none."""
-        return _file_id(self.path) == self._file
+        return _file_id(self.path) == self.file_id
 
     @property
     def state(self) -> tuple[int, int]:

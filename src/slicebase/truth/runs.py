@@ -1,6 +1,6 @@
 """Runs: the functions that write and read them. Each reads, calls the pure functions, and writes in one transaction."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import lru_cache, partial
 from itertools import takewhile
 from types import MappingProxyType
@@ -269,33 +269,36 @@ class StoredRuns:
         latest = self.latest(place[0]) if place else None
         return str(latest.snapshot["snapshot_id"]) if latest and place and latest.record.sequence > place[1] else None
 
-    def state(self, run_id: str) -> RunState:
-        """Returns the state of a run, including its newest events."""
+    def state(self, run_id: str, events: Sequence[Event] | None = None) -> RunState:
+        """Returns the state of a run, including its newest events. `events` are all of them, if they are read."""
         with self.log.reading():
             tally, acts, known = self.log.tally(run_id), self.log.acts(), self._states.pop(run_id, None)
             if known and known.is_before(tally, acts) and self.log.head_at(run_id, known.tally.seq) == known.tally.head:
                 later = (stored.event for stored in self.log.events(run_id, after=known.tally.seq))
                 state = fold(known.state, later) if known.tally.seq < tally.seq else known.state
             else:
-                state = state_of(self.inputs(tally, self._previous(tally)))
+                state = state_of(self.inputs(tally, self._previous(tally), events))
         self._states[run_id] = _KnownState(tally, acts, state)
         if len(self._states) > _MOST_STATES:
             del self._states[next(iter(self._states))]
         return state
 
-    def inputs(self, tally: RunTally, previous: StoredSnapshot | None) -> Inputs:
+    def inputs(self, tally: RunTally, previous: StoredSnapshot | None, events: Sequence[Event] | None = None) -> Inputs:
         """Returns the inputs of a compaction: the previous snapshot, and all events since."""
         return Inputs(
             started=self.log.started(tally.run_id),
             previous=previous.snapshot if previous else None,
             head=self.log.head_at(tally.run_id, tally.compacted),
-            events=tuple(stored.event for stored in self.log.events(tally.run_id, after=tally.compacted)),
+            events=tuple(self._since(tally) if events is None else events[tally.compacted :]),
             evidence=self.ledger.readable,
             manifests=self.manifests,
             condition=lru_cache(_MOST_KEPT)(self._condition),  # many claims may cite one text
             parts=previous.parts if previous else None,
             bound_before=partial(self.bound_steps, tally.run_id, tally.compacted),
         )
+
+    def _since(self, tally: RunTally) -> Iterator[Event]:
+        return (stored.event for stored in self.log.events(tally.run_id, after=tally.compacted))
 
     def bound_steps(self, run_id: str, last: int, wanted: Set[int]) -> set[int]:
         """Returns which of these steps have manifests up to an event. It is read backwards: most are near."""

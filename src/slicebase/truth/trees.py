@@ -1,21 +1,26 @@
 """The trees of stored sessions with their lanes, and what a row of them shows. Those that were used last are cached.
 
 A tree takes about fifty bytes a turn. When turns were added, only those are read, unless one of them is above a turn
-that was stored before it.
+that was stored before it. Objects of one process that read the same database share a tree as long as one of them has
+it: threads that want it at once read it once.
 """
 
 from array import array
 from collections import OrderedDict
 from collections.abc import Sequence
+from threading import Lock
 from typing import Any, Final, NamedTuple
+from weakref import WeakValueDictionary
 
 import apsw
+from msgspec import Struct
 
 from slicebase.core.ids import uuid_of
 from slicebase.graph.compact import EDGE_BITS, TURN_KINDS
 from slicebase.graph.lanes import Lanes
 from slicebase.graph.tree import NOTHING, TurnTree
 from slicebase.graph.turn import TREE_EDGES, Phase, Role
+from slicebase.truth.chains import Chain, head_of
 from slicebase.truth.database import Database
 from slicebase.truth.nodes import NODE_COLUMNS, TurnNode
 from slicebase.truth.stored_graph import NOT_OURS, damaged_row
@@ -24,12 +29,16 @@ _KEPT_TURNS: Final = 1_000_000  # in all cached trees together
 _TREE_BITS: Final = sum(EDGE_BITS[kind] for kind in TREE_EDGES)
 
 
-class StoredTree(NamedTuple):
+class StoredTree(Struct, frozen=True, weakref=True, eq=False):
     """The tree of a session and its lanes, and how many links it had when they were read."""
 
     tree: TurnTree
     lanes: Lanes
     links: int
+
+
+_shared: Final[WeakValueDictionary[object, StoredTree]] = WeakValueDictionary()
+_reading: Final = Lock()
 
 
 class TreeNode(NamedTuple):
@@ -63,7 +72,7 @@ class StoredTrees:
             )
             kept = self._kept.pop(session, None)
             if kept is None or kept.links != links or len(kept.tree) != turns:
-                kept = self._read(number, turns, links, kept)
+                kept = self._shared(session, number, turns, links, kept)
         self._kept[session] = kept
         while len(self._kept) > 1 and sum(len(each.tree) for each in self._kept.values()) > _KEPT_TURNS:
             self._kept.popitem(last=False)
@@ -86,6 +95,16 @@ class StoredTrees:
     def _shape(self, session: str) -> tuple[int, int]:
         row = self._connection.execute("SELECT number, turns FROM shapes WHERE session = ?", (session,)).fetchone()
         return row or (0, 0)
+
+    def _shared(self, session: str, number: int, turns: int, links: int, kept: StoredTree | None) -> StoredTree:
+        """Returns the tree that another object of this process has read from the same rows, or reads it."""
+        heads = (head_of(self._connection, Chain(table, session)) for table in ("turns", "links"))
+        key = self._database.path, self._database.file_id, session, turns, *heads
+        with _reading:
+            found = _shared.get(key)
+            if found is None:
+                found = _shared[key] = self._read(number, turns, links, kept)
+            return found
 
     def _read(self, session: int, turns: int, links: int, kept: StoredTree | None) -> StoredTree:
         above = array("q")

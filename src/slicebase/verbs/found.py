@@ -91,25 +91,35 @@ class SearchResults:
 
     It is a sequence of the files, then the turns. Each of them has a `ref` and a `text`. `sessions` has the best turns
     by session, and `total_turns` is the number of all turns that match; if `is_exact` is false, there may be more. If
-    nothing has all words, `partial` is true, and these are the best that have some of them. If nothing has an
-    identifier as it is, `by_parts` is true, and these have its parts. If nothing was found, `hints` say what to try.
+    nothing has all words, `partial` is true, and these are the best that have some of them. If fewer have all words
+    than were asked for, `rest` has the best of those that have some, and they come last in the sequence. If nothing has
+    an identifier as it is, `by_parts` is true, and these have its parts. If nothing was found, `hints` say what to try.
     """
 
     def __init__(
-        self, files: "Results", found: FoundTurns, attempt: "Attempt", *, either: bool, hints: tuple[str, ...] = ()
+        self,
+        files: "Results",
+        found: FoundTurns,
+        attempt: "Attempt",
+        *,
+        either: bool,
+        rest: "SearchResults | None" = None,
+        hints: tuple[str, ...] = (),
     ) -> None:
         self.files = files
         self.turns, self.sessions, self.total_turns, self.is_exact = found
         self.partial = attempt.some and not either
         self.by_parts = attempt.parts
+        self.rest = rest
         self.hints = hints
 
     def __iter__(self) -> "Iterator[Hit | TurnView]":
         yield from self.files
         yield from self.turns
+        yield from self.rest or ()
 
     def __len__(self) -> int:
-        return len(self.files) + len(self.turns)
+        return len(self.files) + len(self.turns) + len(self.rest or ())
 
     @overload
     def __getitem__(self, place: int) -> "Hit | TurnView": ...
@@ -138,5 +148,6 @@ def search_json(found: SearchResults, now: int, half_life: float) -> dict[str, A
         "turns": [turn.as_json() for turn in found.turns],
         "partial": found.partial,
         "by_parts": found.by_parts,
+        "rest": search_json(found.rest, now, half_life) if found.rest else None,
         "hints": list(found.hints),
     }

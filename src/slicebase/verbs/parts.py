@@ -9,7 +9,7 @@ also on connections that it opens itself, and both processes would destroy the d
 import os
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Literal, Self
 from weakref import WeakSet
 
 from slicebase.errors import SlicebaseError
@@ -31,6 +31,8 @@ if TYPE_CHECKING:  # keeps start-up fast: a part is imported when it is created
     from slicebase.truth.truth import Truth
     from slicebase.workspace.settings import Settings
 
+IndexName = Literal["turns", "files", "chunks"]  # of those that read everything after a large import
+
 
 @one_thread_at_a_time
 class Parts:
@@ -44,7 +46,8 @@ class Parts:
         self.index_progress: ReadProgress = lambda done, total: None
         self.creates_database = True  # else a workspace without one looks as if it had an empty one
         self.before_first_write: Callable[[], None] = lambda: None  # may raise: then nothing is stored
-        self.before_long_update: Callable[[int], None] = lambda turns: None  # may raise: then no turn is indexed
+        # Called with which index lacks how many of what it reads. May raise: then nothing is indexed.
+        self.before_long_update: Callable[[IndexName, int], None] = lambda index, number: None
         self._has_written = False
         _refuse_unsafe_process()
         _opened.add(self)
@@ -80,7 +83,7 @@ class Parts:
         from slicebase.index.turns import TurnIndex
 
         index = TurnIndex(self.workspace.turns, vectors=self._vectors)
-        index.before_long_update = self.before_long_update
+        index.before_long_update = self._before_long("turns")
         return index
 
     @part
@@ -115,7 +118,9 @@ class Parts:
         """The verbs of the library that only read; they start faster than those that write."""
         from slicebase.library.finder import Finder
 
-        return Finder(self.workspace, self.surroundings, self.index_progress)
+        finder = Finder(self.workspace, self.surroundings, self.index_progress)
+        finder.index.before_long_update = self._before_long("files")
+        return finder
 
     @part
     def library(self) -> "Library":
@@ -124,6 +129,7 @@ class Parts:
 
         library = Library(self.workspace, lambda: self.truth, self.surroundings, self.index_progress)
         library.folder.before_write = self._before_write
+        library.index.before_long_update = self._before_long("files")
         return library
 
     @part
@@ -133,7 +139,12 @@ class Parts:
         from slicebase.index.turns import TurnIndex
         from slicebase.library.chunks import LibraryChunks
 
-        return LibraryChunks(self.library, TurnIndex(self.workspace.chunks, CHUNKS_LAYOUT, self._vectors))
+        index = TurnIndex(self.workspace.chunks, CHUNKS_LAYOUT, self._vectors)
+        index.before_long_update = self._before_long("chunks")
+        return LibraryChunks(self.library, index)
+
+    def _before_long(self, index: "IndexName") -> "Callable[[int], None]":
+        return lambda number: self.before_long_update(index, number)
 
     def _vectors(self) -> "WordVectors | None":
         """Returns the vectors of words, if they are installed and switched on."""

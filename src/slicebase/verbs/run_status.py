@@ -4,6 +4,7 @@ from functools import partial
 
 from slicebase.context.constraints import forgotten_constraints
 from slicebase.errors import SlicebaseError, refuse_out_of_range
+from slicebase.runs.event import Event
 from slicebase.runs.evidence import Evidence
 from slicebase.runs.gate import Thresholds
 from slicebase.runs.report import RunReport, report_of
@@ -21,7 +22,8 @@ def run_status(
 ) -> RunStatus:
     """Returns the status of a run, of one moment."""
     with parts.truth.database.reading():
-        return _status(stored, run_id, thresholds, interrupted, stored.state(run_id))
+        events = list(stored.events(run_id))
+        return _status(stored, events, run_id, thresholds, interrupted, stored.state(run_id, events))
 
 
 def run_summary(
@@ -34,9 +36,13 @@ def run_summary(
 
 
 def _status(
-    stored: StoredRuns, run_id: str, thresholds: Thresholds, interrupted: tuple[int, ...], state: RunState
+    stored: StoredRuns,
+    events: list[Event],
+    run_id: str,
+    thresholds: Thresholds,
+    interrupted: tuple[int, ...],
+    state: RunState,
 ) -> RunStatus:
-    events = list(stored.events(run_id))
     content = partial(stored.content, run_id)
     incidents = incidents_of(events, forgotten_constraints(events), thresholds.counted_events, content)
     metrics = measure(events, incidents)
@@ -54,10 +60,11 @@ def run_report(parts: Parts, stored: StoredRuns, run_id: str, thresholds: Thresh
             return None
 
     with parts.truth.database.reading():
-        state, latest = stored.state(run_id), stored.latest(run_id)
-        status = _status(stored, run_id, thresholds, (), state)
+        events = list(stored.events(run_id))
+        state, latest = stored.state(run_id, events), stored.latest(run_id)
+        status = _status(stored, events, run_id, thresholds, (), state)
         last = str(latest.snapshot["snapshot_id"]) if latest else None
-        return report_of(status, state, stored.events(run_id), last, find)
+        return report_of(status, state, events, last, find)
 
 
 def allow_loop(

@@ -1,6 +1,9 @@
 """Searches slice files and turns. It starts fast: the database is opened only if there are turns."""
 
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from itertools import chain
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from slicebase.context.match import ALL_WORDS, Attempt, tries
@@ -9,6 +12,7 @@ from slicebase.core.times import EARLIEST, milliseconds
 from slicebase.errors import refuse_out_of_range
 from slicebase.index.asked import refuse_unsearchable
 from slicebase.index.entries import EVERY_FILE, Filters
+from slicebase.index.results import Results
 from slicebase.library.finder import FileSearch
 from slicebase.verbs.found import FoundSession, FoundTurns, SearchResults
 from slicebase.verbs.parts import Parts
@@ -31,11 +35,15 @@ def search(
     chosen, asked = filters or EVERY_FILE, read(query)
     refuse_unsearchable(asked)
     among_files = FileSearch(parts.finder, asked, chosen, former_rows=former_rows, limit=limit)
-    for attempt in tries(asked, either=either):
+    attempts = tries(asked, either=either)
+    for attempt in attempts:
         files = among_files.found(attempt)
         turns = _turns(parts, asked, chosen, attempt, limit)
         if files.hits or turns.turns:
-            return SearchResults(files, turns, attempt, either=either)
+            found = SearchResults(files, turns, attempt, either=either)
+            if not attempt.some and files.total + turns.total < limit:
+                found.rest = _rest(parts, asked, chosen, among_files, attempts, found, limit - len(found))
+            return found
     hints = [
         *among_files.hints(),
         *_without_filters(parts, asked, chosen),
@@ -44,13 +52,44 @@ def search(
     return SearchResults(files, turns, ALL_WORDS, either=either, hints=tuple(dict.fromkeys(hints or [_nothing(asked)])))
 
 
+def _rest(
+    parts: Parts,
+    asked: Query,
+    chosen: Filters,
+    among_files: FileSearch,
+    attempts: Iterator[Attempt],
+    first: SearchResults,
+    limit: int,
+) -> SearchResults | None:
+    """Returns the best files and turns that have some of the words, beside the few that have all."""
+    own, known = {hit.entry.id for hit in first.files}, {turn.id: turn.session for turn in first.turns}
+    for attempt in attempts:
+        if attempt.some:
+            found = among_files.found(attempt)
+            hits = tuple(hit for hit in found.hits if hit.entry.id not in own)[:limit]
+            turns = _turns(parts, asked, chosen, attempt, limit, known)
+            if hits or turns.turns:
+                return SearchResults(Results(hits, found.total - len(own), ()), turns, attempt, either=False)
+    return None
+
+
 _BEST: Final = 3  # turns of a session that are shown, where it is not the only one
 _EXAMINED: Final = 20  # turns for each result that may be shown, to find the best of each session
 _NONE: Final = FoundTurns([], [])
 
 
-def _turns(parts: Parts, asked: Query, chosen: Filters, attempt: Attempt, limit: int) -> FoundTurns:
-    """Returns the best turns, and the best sessions with theirs."""
+def _turns(
+    parts: Parts,
+    asked: Query,
+    chosen: Filters,
+    attempt: Attempt,
+    limit: int,
+    known: Mapping[str, str] = MappingProxyType({}),
+) -> FoundTurns:
+    """Returns the best turns but the `known` ones, which match, too, and the best sessions with theirs.
+
+    Of the known turns, the values are the sessions.
+    """
     of_files = chosen._replace(archived=False, changed_since=None, changed_before=None) != EVERY_FILE
     if of_files or not parts.workspace.database.exists():
         return _NONE
@@ -64,16 +103,19 @@ def _turns(parts: Parts, asked: Query, chosen: Filters, attempt: Attempt, limit:
     if chosen.changed_since is not None:
         wanted = wanted._replace(since=max(wanted.since or EARLIEST, milliseconds(chosen.changed_since) + 1))
     reader = TurnReader(parts.truth)
-    found = turn_hits(parts, asked, wanted, reader, Bounds(_EXAMINED * limit, limit), attempt)
-    groups = list(_by_session(found.hits).items())[:limit]
-    most = limit if len(found.by_session) == 1 else _BEST
+    bounds = Bounds(_EXAMINED * limit + len(known), limit + len({*known.values()}))
+    found = turn_hits(parts, asked, wanted, reader, bounds, attempt)
+    hits = [hit for hit in found.hits if hit.turn not in known]
+    by_session = Counter(found.by_session) - Counter(known.values())
+    groups = list(_by_session(hits).items())[:limit]
+    most = limit if len(by_session) == 1 else _BEST
     shown = [(session, group[:most]) for session, group in groups]
-    views = {hit.turn: reader.view(hit) for hit in chain(found.hits[:limit], *(group for _, group in shown))}
+    views = {hit.turn: reader.view(hit) for hit in chain(hits[:limit], *(group for _, group in shown))}
     sessions = []
     for session, group in shown:
         best = tuple(views[hit.turn] for hit in group)
-        sessions.append(FoundSession(parts.truth.turns.session(session), best, found.by_session[session] - len(best)))
-    return FoundTurns([views[hit.turn] for hit in found.hits[:limit]], sessions, found.total, found.is_exact)
+        sessions.append(FoundSession(parts.truth.turns.session(session), best, by_session[session] - len(best)))
+    return FoundTurns([views[hit.turn] for hit in hits[:limit]], sessions, found.total - len(known), found.is_exact)
 
 
 def _by_session(hits: "list[TurnHit]") -> "dict[str, list[TurnHit]]":

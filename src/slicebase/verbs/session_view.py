@@ -15,7 +15,7 @@ from slicebase.index.turn_search import Bounds
 from slicebase.truth.truth import Truth
 from slicebase.verbs.chat import TurnShown, turn_shown
 from slicebase.verbs.parts import Parts
-from slicebase.verbs.sessions import SessionRow, session_entry, session_row
+from slicebase.verbs.sessions import SessionRow, session_entry, session_row, titles_of
 from slicebase.verbs.tree import with_purged
 from slicebase.verbs.turns import TurnReader, turn_hits
 
@@ -39,6 +39,7 @@ class LinkedSession(Struct, frozen=True):
     session: str
     turn: str  # of a subagent, the one that started it; of a session that is continued, the one after which it goes on
     turns: int
+    title: str  # its title, or the beginning of what was asked first; empty where neither is known
 
 
 class SessionView(Struct, frozen=True):
@@ -85,8 +86,8 @@ def session_view(parts: Parts, session: str) -> SessionView:
         first=first,
         last=last,
         compactions=tuple(_compactions(parts, session)) if entry.compactions else (),
-        agents=tuple(islice(_agents(truth, session), _MOST_AGENTS)),
-        continues=tuple(_continued(truth, session)),
+        agents=_linked(parts, list(islice(_agents(truth, session), _MOST_AGENTS))),
+        continues=_linked(parts, [(home, turn) for turn, home in _parents_elsewhere(truth, session).items()]),
     )
 
 
@@ -103,20 +104,20 @@ def _compactions(parts: Parts, session: str) -> Iterator[TurnPlace]:
             yield TurnPlace(record.id, seq - 1, known_time(record.time))
 
 
-def _agents(truth: Truth, session: str) -> Iterator[LinkedSession]:
-    """Yields the sessions of subagents that turns of a session started."""
-    counts = truth.turns.counts()
+def _linked(parts: Parts, found: list[tuple[str, str]]) -> tuple[LinkedSession, ...]:
+    """Returns sessions with the turns at which they are linked."""
+    if not found:
+        return ()
+    counts, titles = parts.truth.turns.counts(), titles_of(parts, [name for name, _ in found])
+    return tuple(LinkedSession(name, turn, counts.get(name, 0), titles[name]) for name, turn in found)
+
+
+def _agents(truth: Truth, session: str) -> Iterator[tuple[str, str]]:
+    """Yields the sessions of subagents that turns of a session started, each with that turn."""
     for name in truth.turns.names(base_of(session) + SUBAGENT):
         parents = _parents_elsewhere(truth, name) if name != session else {}
         if started := next((turn for turn, home in parents.items() if home == session), None):
-            yield LinkedSession(name, started, counts.get(name, 0))
-
-
-def _continued(truth: Truth, session: str) -> Iterator[LinkedSession]:
-    """Yields the turns of other sessions after which a session goes on."""
-    counts = truth.turns.counts()
-    for turn, home in _parents_elsewhere(truth, session).items():
-        yield LinkedSession(home, turn, counts.get(home, 0))
+            yield name, started
 
 
 def _parents_elsewhere(truth: Truth, session: str) -> dict[str, str]:

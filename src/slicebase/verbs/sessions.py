@@ -115,6 +115,13 @@ def session_entry(parts: Parts, session: str) -> SessionEntry:
     return _entry(stored, truth.turns.counts().get(session, 0), found, _first_prompt(truth, prompts))
 
 
+def titles_of(parts: Parts, sessions: Sequence[str]) -> dict[str, str]:
+    """Returns what sessions are called: their titles, or the beginnings of what was asked in them first."""
+    truth, index = parts.truth, parts.turn_index
+    prompts = ask_turns(index, truth, lambda: {name: index.prompts(name, _TRIED) for name in sessions})
+    return {name: truth.turns.session(name).title or _first_prompt(truth, prompts[name]) for name in sessions}
+
+
 def _place_after(names: Sequence[str], after: str | None) -> int:
     if after is None:
         return 0

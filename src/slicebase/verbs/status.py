@@ -1,6 +1,6 @@
 """An overview of a workspace, in numbers."""
 
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import apsw
 
@@ -9,6 +9,8 @@ from slicebase.index.staleness import freshness_counts
 from slicebase.verbs.parts import Parts
 from slicebase.workspace import git
 from slicebase.workspace.workspace import Workspace
+
+_LARGEST: Final = 256 * 1024 * 1024  # bytes of a document that is read to see whether it has changed
 
 
 class Overview(NamedTuple):
@@ -54,7 +56,7 @@ def overview(parts: Parts) -> Overview:
         merge_driver=repository and git.has_attributes(workspace.root) and git.driver_of(workspace.root) is not None,
         **counts,
         broken=tuple(str(error) for error in finder.index.ask_again(broken_files)),
-        stale=len(finder.stale()),
+        stale=len(finder.stale(largest=_LARGEST)),
         freshness=finder.index.ask_again(lambda connection: freshness_counts(connection, now, half_life)),
         **_history(workspace),
         database=str(workspace.database),

@@ -1,12 +1,11 @@
 """Finds turns in the index, and reads what is shown of them from the database."""
 
-import re
-from collections.abc import Sequence
 from typing import Final
 
 from slicebase.context.match import ALL_WORDS, Attempt, Match
 from slicebase.context.query import Query, Term
 from slicebase.context.snippets import Marker, Snippet, TermMark, snippet
+from slicebase.context.stretches import head_of, stretches
 from slicebase.core.times import known_time
 from slicebase.graph.contents import plain_text
 from slicebase.graph.record import TurnRecord, read_parts
@@ -21,8 +20,6 @@ from slicebase.verbs.found import TurnView
 from slicebase.verbs.parts import Parts
 
 _STRETCH: Final = 2_000  # characters of a text in which the words are looked for at once
-_OVERLAP: Final = 200
-_LETTERS: Final = re.compile(r"[a-z0-9]{2,}")
 
 
 class TurnReader:
@@ -53,19 +50,18 @@ class TurnReader:
         if nothing is found by these, all are: an accent may be in the way.
         """
         if (match, terms) not in self._markers:
-            heads = [_head(term, self._tokenizer.stems(term.text)) for term in terms]
+            heads = [head_of(term, self._tokenizer.stems(term.text)) for term in terms]
             self._markers[match, terms] = Marker(terms, match, self._tokenizer.stems), heads
         marker, heads = self._markers[match, terms]
-        stretches = [text[max(0, at - _OVERLAP) : at + _STRETCH] for at in range(0, len(text), _STRETCH)]
         for letters in (heads, [""] * len(heads)):
             best, marks_of_best, most = text[:_STRETCH], list[TermMark](), 0
-            for possible, stretch in _by_possible_terms(stretches, letters):
-                if possible <= most:
+            for stretch in stretches(text, _STRETCH, letters):
+                if len(stretch.possible) <= most:
                     break
-                marks = marker.marks(stretch, self._tokenizer.tokens(stretch))
+                marks = marker.marks(stretch.text, self._tokenizer.tokens(stretch.text))
                 found = len({mark.term for mark in marks})
                 if found > most:
-                    best, marks_of_best, most = stretch, marks, found
+                    best, marks_of_best, most = stretch.text, marks, found
             if most:
                 break
         return snippet(best, marks_of_best)
@@ -78,25 +74,6 @@ class TurnReader:
             parts = read_parts(stored.data) if stored and stored.data is not None else None
             self._read[turn] = record, parts
         return self._read[turn]
-
-
-def _by_possible_terms(stretches: Sequence[str], heads: Sequence[str]) -> list[tuple[int, str]]:
-    """Returns the stretches with the number of terms that they can have, those with the most first."""
-    lower = ((stretch.lower(), stretch) for stretch in stretches)
-    counted = [(sum(head in low for head in heads), stretch) for low, stretch in lower]
-    return sorted(counted, key=lambda each: -each[0])
-
-
-def _head(term: Term, stems: list[str]) -> str:
-    """Returns letters that a text of ASCII must contain to have a term; none where other forms of it count.
-
-    A word has all letters of its stem but the last.
-    """
-    if not term.text.isascii() or term.other or not stems:
-        return ""
-    if term.quoted or term.whole or term.begins:
-        return max(_LETTERS.findall(term.text.lower()), key=len, default="")
-    return max(stems, key=len)[:-1]
 
 
 def turn_hits(

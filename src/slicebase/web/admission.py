@@ -34,6 +34,7 @@ _LOOKED_AT: Final = frozenset(
     }
 )  # fmt: skip
 
+_ABSOLUTE: Final = re.compile(rb"https?://(?P<host>[^/]*)(?P<place>/.*)?", re.IGNORECASE | re.DOTALL)
 _CLOSING: Final = ((b"connection", b"close"),)
 
 _Headers = Mapping[bytes, list[str]]
@@ -160,6 +161,9 @@ class Guarded:
     async def _answered(self, scope: "Scope", headers: _Headers, receive: "Receive", strict: "Send") -> None:
         try:
             _refuse_large(scope, headers)
+            scope, authority = _in_origin_form(scope)
+            if authority is not None:  # it counts, not `Host`: both must be names of this server
+                self._admission.check_origin({**headers, b"host": [authority]})
             moved = self._moved(scope, headers)
             if moved:
                 await send_answer(strict, 303, b"", moved)
@@ -187,6 +191,15 @@ class Guarded:
         place = "/" + quote(raw.decode("latin-1").lstrip("/\\"), safe="/:@~._-%!$&'()*+,;=")
         cookie = f"{self._admission.cookie}={quote(token, safe='')}; Path=/; HttpOnly; SameSite=Lax"
         return {"location": f"{place}?{rest}" if rest else place, "set-cookie": cookie, "cache-control": "no-store"}
+
+
+def _in_origin_form(scope: "Scope") -> "tuple[Scope, str | None]":
+    """Returns a request whose target is a path, and the authority of a target that was absolute (RFC 9112, 3.2.2)."""
+    target = _ABSOLUTE.fullmatch(scope.get("raw_path") or b"")
+    if target is None:
+        return scope, None
+    place = target["place"] or b"/"
+    return {**scope, "raw_path": place, "path": unquote(place.decode("latin-1"))}, target["host"].decode("latin-1")
 
 
 def _has_body(headers: _Headers) -> bool:

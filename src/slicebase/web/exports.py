@@ -15,12 +15,13 @@ import msgspec
 
 from slicebase.core.refs import Ref
 from slicebase.core.times import Moment, milliseconds, to_text
-from slicebase.errors import SlicebaseError
+from slicebase.errors import SlicebaseError, Where
 from slicebase.verbs.imports import write_export
 from slicebase.web.api.table import ENDPOINTS
 from slicebase.web.branches import branches_of
 from slicebase.web.endpoints import PREFIX, Endpoint, Raw
 from slicebase.web.standalone import standalone_page
+from slicebase.workspace.boundary import real_path
 from slicebase.workspace.workspace import StrPath, given_path
 
 if TYPE_CHECKING:
@@ -35,6 +36,11 @@ _PATHS: Final[Mapping[str, Endpoint]] = {
 def export_html(memory: "Slicebase", reference: str, to: StrPath) -> Path:
     """Writes a page with the view of a session, a run, a slice file or a context to a new file."""
     ref, path = memory.names.ref(reference, _KINDS, otherwise="session"), given_path(to, "cannot-write")
+    if real_path(path, "cannot-write").is_relative_to(real_path(memory.workspace.library)):
+        hint = "write the page to another folder: what is in the library goes wherever its repository goes"
+        raise SlicebaseError(
+            "cannot-write", "the library holds slice files, not pages", hint=hint, where=Where(str(to))
+        )
     page = partial(exported_page, memory, ref, memory.surroundings.clock())
     session = _session_of(memory, ref.name) if ref.kind == "turn" else ref.name if ref.kind == "session" else None
     return write_export(memory, path, page, session or str(ref))

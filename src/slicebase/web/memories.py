@@ -14,7 +14,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 from slicebase.errors import SlicebaseError, Where
-from slicebase.web.builds import IndexBuild
+from slicebase.web.builds import IndexBuilds
 from slicebase.web.problems import UNAVAILABLE, bug
 from slicebase.web.threads import DaemonThreads
 
@@ -46,7 +46,7 @@ class Memories:
         self._open = open_memory
         self._as_ours = as_ours
         self._seconds = seconds
-        self._build = IndexBuild(open_memory)
+        self._builds = IndexBuilds(open_memory)
         self._idle: deque[Slicebase] = deque()
         self._lock = Lock()
         self._is_closed = False
@@ -169,7 +169,7 @@ class Memories:
             memory = self._open()
             memory.creates_database = False
             memory.before_first_write = _refuse_write
-            memory.before_long_update = self._build.begin
+            memory.before_long_update = self._builds.begin
         is_fine = False
         try:
             if not _is_in_place(memory):
@@ -231,7 +231,7 @@ class Memories:
 
     def close(self) -> None:
         """Closes what is idle; what is in use is closed when it is given back."""
-        self._build.close()
+        self._builds.close()
         with self._lock:
             self._is_closed = True
             idle, self._idle = list(self._idle), deque()

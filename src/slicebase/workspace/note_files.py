@@ -53,7 +53,7 @@ def read_note_bytes(root: Path, path: str) -> NoteBytes:
     if len(data) > LARGEST_NOTE:
         raise SlicebaseError("too-large", f"it has more than {LARGEST_NOTE >> 20} MiB", where=Where(path))
     digest = "sha256:" + hashlib.sha256(data).hexdigest()
-    return NoteBytes(data, digest, _stamp(status), status.st_mtime_ns // 1_000_000)
+    return NoteBytes(data, digest, stamp_of(status), status.st_mtime_ns // 1_000_000)
 
 
 def _chunks(descriptor: int, most: int) -> Iterator[bytes]:
@@ -71,7 +71,8 @@ def _refusal(error: OSError, path: str) -> SlicebaseError:
     return SlicebaseError("cannot-read", error.strerror or "it cannot be read", where=Where(path))
 
 
-def _stamp(status: os.stat_result) -> str:
+def stamp_of(status: os.stat_result) -> str:
+    """Returns the size, the times and the inode of a file."""
     return f"{status.st_size} {status.st_mtime_ns} {status.st_ctime_ns} {status.st_ino}"
 
 
@@ -88,7 +89,7 @@ def stamps(root: Path, paths: Iterable[str]) -> list[str]:
                 if _is_behind_link(descriptor, path.rpartition("/")[0], linked):
                     found.append(ABSENT)
                 else:
-                    found.append(_stamp(os.stat(path, dir_fd=descriptor, follow_symlinks=False)))
+                    found.append(stamp_of(os.stat(path, dir_fd=descriptor, follow_symlinks=False)))
             except (OSError, ValueError):
                 found.append(ABSENT)
     finally:

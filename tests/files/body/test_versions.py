@@ -20,7 +20,7 @@ def rows(*specs: Spec, status: str | None = None) -> tuple[Row, ...]:
     return read_rows("\n".join(line(*spec) for spec in specs).encode()).rows
 
 
-def ids(found: RowVersions) -> tuple[list[str], list[str]]:
+def ids(found: RowVersions[Row]) -> tuple[list[str], list[str]]:
     return [row.id for row in found.current], [row.id for row in found.former]
 
 

@@ -47,7 +47,11 @@ class Row(Struct, frozen=True):
     @property
     def age_key(self) -> tuple[int, str, bytes]:
         """Sorts rows from the oldest to the newest, whatever their order in the file (ruling 27)."""
-        return (_BEFORE_ALL if self.time is None else self.time, self.id, self.line.raw)
+        return older_first(self.time, self.id, self.line.raw)
+
+    @property
+    def raw(self) -> bytes:
+        return self.line.raw
 
     @property
     def links(self) -> tuple[Link, ...]:
@@ -71,6 +75,11 @@ def read_rows(body: bytes, first_line: int = 1, file: str = "") -> Rows:
     findings = list(unreadable)
     rows = [row for line in lines if (row := _read_row(line, findings)) is not None]
     return Rows(tuple(rows), tuple(findings))
+
+
+def older_first(time: int | None, row_id: str, raw: bytes) -> tuple[int, str, bytes]:
+    """Returns what sorts rows from the oldest to the newest (ruling 27)."""
+    return (_BEFORE_ALL if time is None else time, row_id, raw)
 
 
 def row_text(fields: Mapping[str, Any]) -> str:

@@ -4,8 +4,8 @@ Files that `part_of` joins are one log (ruling 32): pass the rows of all of them
 """
 
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, Protocol, TypeVar
 
 from slicebase.core.hashing import MAX_LEVELS, nests_deeper
 from slicebase.files.body.lines import JsonLine
@@ -15,15 +15,41 @@ from slicebase.files.findings import Finding
 from slicebase.files.links import reach, rings
 
 
-def active(rows: Iterable[Row]) -> tuple[Row, ...]:
+class Versioned(Protocol):
+    """What decides which rows hold: a row has it, and the head of a row."""
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def supersedes(self) -> tuple[str, ...]: ...
+
+    @property
+    def status(self) -> str | None: ...
+
+    @property
+    def raw(self) -> bytes: ...
+
+    @property
+    def age_key(self) -> tuple[int, str, bytes]: ...
+
+
+_Row = TypeVar("_Row", bound=Versioned)
+
+
+def active(rows: Iterable[_Row]) -> tuple[_Row, ...]:
     """Returns the active rows, the oldest first: no row supersedes them, and their status is absent or `active`.
 
     In a cycle of rows that supersede each other, every row is superseded, but one version must be active: the newest
     row of the cycle, unless a row outside the cycle supersedes one of its rows.
     """
-    rows = _by_age(rows)
+    return active_by_age(_by_age(rows))
+
+
+def active_by_age(rows: list[_Row]) -> tuple[_Row, ...]:
+    """Returns the active ones of rows that are given the oldest first."""
     superseded = {old for row in rows for old in row.supersedes} - _heads_of_cycles(rows)
-    return tuple(row for row in rows if row.id not in superseded and row.status in (None, "active"))
+    return tuple([row for row in rows if row.id not in superseded and row.status in (None, "active")])
 
 
 def history(rows: Iterable[Row], row_id: str) -> tuple[Row, ...]:
@@ -96,9 +122,9 @@ def supersession_findings(
         yield from _double_heads(rows)
 
 
-def distinct(rows: Iterable[Row]) -> tuple[Row, ...]:
+def distinct(rows: Iterable[_Row]) -> tuple[_Row, ...]:
     """Returns rows without repetitions: a row that is in two files of a log, with the same bytes, is one row."""
-    return tuple({row.line.raw: row for row in reversed([*rows])}.values())[::-1]
+    return tuple({row.raw: row for row in reversed([*rows])}.values())[::-1]
 
 
 def _duplicates(rows: Iterable[Row], fix: Callable[[JsonLine], str | None]) -> Iterator[Finding]:
@@ -163,11 +189,11 @@ def _double_heads(rows: Collection[Row]) -> Iterator[Finding]:
             yield rivals[-1].line.finding("supersedes-fork", message, "_meta", "supersedes", hint=hint)
 
 
-def _by_age(rows: Iterable[Row]) -> list[Row]:
+def _by_age(rows: Iterable[_Row]) -> list[_Row]:
     return sorted(rows, key=lambda row: row.age_key)
 
 
-def _older(rows: Iterable[Row]) -> dict[str, list[str]]:
+def _older(rows: Iterable[Versioned]) -> dict[str, list[str]]:
     graph: dict[str, list[str]] = {}
     for row in rows:
         if row.supersedes:
@@ -183,7 +209,7 @@ def _newer(rows: Iterable[Row]) -> dict[str, list[str]]:
     return graph
 
 
-def _cycles_among(by_age: list[Row]) -> list[tuple[str, ...]]:
+def _cycles_among(by_age: Sequence[Versioned]) -> list[tuple[str, ...]]:
     """Returns the cycles of rows. If every row supersedes older rows only, as it should, the search is skipped."""
     older: set[str] = set()
     for row in by_age:
@@ -193,7 +219,7 @@ def _cycles_among(by_age: list[Row]) -> list[tuple[str, ...]]:
     return []
 
 
-def _heads_of_cycles(by_age: list[Row]) -> set[str]:
+def _heads_of_cycles(by_age: Sequence[Versioned]) -> set[str]:
     # A number stands for each cycle: to hash a cycle of thousands of rows for each of its rows would take long.
     cycle_of = {name: number for number, cycle in enumerate(_cycles_among(by_age)) for name in cycle}
     head = {cycle_of[row.id]: row.id for row in by_age if row.id in cycle_of}

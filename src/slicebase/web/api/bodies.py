@@ -248,7 +248,7 @@ def row(memory: "Slicebase", asked: RowQuery) -> RowAnswer:
     found = _readable(memory, asked.id)
     log = log_rows(memory.library.reader().logs, found)
     lines = log.groups[log.group_of(asked.row, found.id or "")]
-    line = min(lines, key=lambda each: (each.row.id != asked.row, not each.row.id.startswith(asked.row)))
+    line = min(lines, key=lambda each: (each.id != asked.row, not each.id.startswith(asked.row)))
     read = line.row
     shown: TextWindow = text_window(read.text, asked.start, asked.size)
     pretty = msgspec.json.format(line.raw, indent=2).decode(errors="replace")

@@ -12,7 +12,7 @@ from slicebase.files.body.overflow import parts_of, whole_of
 from slicebase.files.freshness import Label, age_in_milliseconds, oldest
 from slicebase.files.note import note_place
 from slicebase.index.entries import FileEntry, FileOrder, FilePlace, Filters, find_file, page_of_files
-from slicebase.index.staleness import stale_files
+from slicebase.index.payloads import with_payload_state
 from slicebase.web.endpoints import Name, PageCursor, PageLimit, Parameters, cursor_of, get, no_cursor, read_cursor
 
 if TYPE_CHECKING:
@@ -93,6 +93,7 @@ class FileRow(Struct, frozen=True):
     archived: bool
     purged: bool
     note: Literal["same", "changed", "missing"] | None
+    payload_state: Literal["same", "changed", "missing"] | None  # None where no document was compared, as in lists
 
 
 class FileQuery(FileFilters, frozen=True, kw_only=True):
@@ -234,12 +235,9 @@ def file(memory: "Slicebase", asked: FileName) -> FileAnswer:
     """Returns what is known about a file: metadata, contract, provenance and freshness. Its body is asked for apart."""
     entry = memory.finder.index.ask(lambda connection: find_file(connection, asked.id))
     found = memory.folder.find(entry.id)
-    now, half_life = memory.surroundings.now(), memory.settings.freshness_half_life_days
-    only = Filters(ids=(entry.id,), archived=True)
-    stale = memory.finder.index.ask_again(
-        lambda connection: stale_files(connection, only, now, half_life, memory.finder.later_snapshot)
-    )
+    stale = memory.finder.stale(filters=Filters(ids=(entry.id,), archived=True))
     reasons = next((each.reasons for each in stale if each.entry.id == entry.id), ())
+    entry = with_payload_state(memory.root, entry)
     note = note_place(found)
     header = found.frontmatter.get("slice")
     by = header.get("updated_by") if isinstance(header, dict) else None

@@ -107,7 +107,7 @@ function App() {
   const [keys, showKeys] = useState(false);
   useViewKeys(showKeys);
   const building = useBuilding();
-  useSaid(building ? "The index of turns is built." : "");
+  useSaid(building ? "An index is being built." : "");
   const view = VIEWS.find((each) => each.match(route));
   useEffect(() => {
     document.title = view ? `${view.title(route)} · Slicebase` : "Slicebase";

@@ -5,14 +5,16 @@ import { Badge, bytes, count, Freshness, Marked, When } from "slicebase/lib/ui.j
 
 export const fileAt = (id) => `/file/${encodeURIComponent(id)}`;
 
-/** The states of a file: how fresh it is (a source or a note that changed counts more than its age), archived, purged. */
+/** The states of a file: how fresh it is (a source, a note or a document that changed counts more than its age), archived, purged. */
 export function States({ file }) {
   const { label, derivation } = file.freshness;
-  const reason = derivation === "stale" ? "its source has changed" : file.note === "changed" ? "the note has changed" : file.note === "missing" ? "the note cannot be read" : "";
+  const reason = derivation === "stale" ? "its source has changed" : file.note === "changed" ? "the note has changed" : file.note === "missing" ? "the note cannot be read" : file.payload_state === "changed" ? "the document that it points to has changed" : file.payload_state === "missing" ? "the document that it points to cannot be read" : "";
+  const what = derivation === "stale" ? "source" : file.note ? "note" : "document";
+  const how = file.note === "missing" || file.payload_state === "missing" ? "missing" : "changed";
   return html`${file.purged
       ? html`<${Badge} kind="bad" title="its content was deleted">purged<//>`
       : reason
-        ? html`<${Badge} kind="warn" title=${reason}>stale: ${derivation === "stale" ? "source" : "note"} ${file.note === "missing" ? "missing" : "changed"}<//>`
+        ? html`<${Badge} kind="warn" title=${reason}>stale: ${what} ${derivation === "stale" ? "changed" : how}<//>`
         : html`<${Freshness} label=${label} title=${`by its age: ${Math.round(file.freshness.staleness * 100)} % stale`} />`}
     ${derivation === "unknown" && html` <${Badge} title="what it is derived from is not here">source unknown<//>`}
     ${file.archived && html` <${Badge} title="forgotten: not found by default">archived<//>`}`;

@@ -58,6 +58,8 @@ const REASONS = {
   "source-missing": "are derived from what is not here",
   "note-changed": "point to notes that have changed",
   "note-missing": "point to notes that cannot be read",
+  "payload-changed": "point to documents that have changed",
+  "payload-missing": "point to documents that cannot be read",
   due: "are due to be summarized",
 };
 

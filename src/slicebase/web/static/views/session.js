@@ -69,7 +69,7 @@ function Whole({ view, query, again }) {
   };
   const agents = useMemo(() => {
     const found = new Map();
-    for (const each of view.agents) found.set(each.turn, [...(found.get(each.turn) || []), each.session]);
+    for (const each of view.agents) found.set(each.turn, [...(found.get(each.turn) || []), each]);
     return found;
   }, [view]);
   const current = reading.turns.find((each) => each.turn === chosen);
@@ -117,7 +117,7 @@ function Whole({ view, query, again }) {
         ${figures && html`<${Figures} of=${figures} />`}
         <span>${count(rows.total || view.turns, "turn")}</span>
         ${view.branches > 1 && html`<span>${count(rows.branches || view.branches, "branch", "branches")}</span>`}
-        ${view.continues.map((each) => html`<span key=${each.turn}>${session.includes("#agent-") ? "started by" : "continues"} <${Link} to=${`/turn/${each.turn}`}>${each.session.slice(0, 8)}, turn ${each.turn.slice(0, 8)}<//></span>`)}
+        ${view.continues.map((each) => html`<span key=${each.turn}>${session.includes("#agent-") ? "started by" : "continues"} <${Link} to=${`/turn/${each.turn}`} title=${each.title}>${each.session.slice(0, 8)}, turn ${each.turn.slice(0, 8)}<//></span>`)}
         ${view.agents.length > 0 && html`<${Agents} agents=${view.agents} />`}
         <span class="session-buttons">${view.compactions.map((each, place) => html`<button type="button" key=${each.turn} class="small" onClick=${() => choose({ turn: each.turn }, {})} title=${each.time || ""}>compaction ${place + 1}</button>`)}
         <button type="button" class="small" onClick=${() => choose({ turn: view.first, start: "", end: "" }, {})} title="Home">first</button>
@@ -150,7 +150,7 @@ function Figures({ of }) {
 
 function Agents({ agents }) {
   return html`<details class="agents"><summary>${count(agents.length, "subagent")}</summary>
-    <ul>${agents.map((each) => html`<li key=${each.session}><${Link} to=${`/session/${encodeURIComponent(each.session)}`}>${each.session.split("#agent-")[1]}<//> <span class="faint">${count(each.turns, "turn")}</span></li>`)}</ul></details>`;
+    <ul>${agents.map((each) => html`<li key=${each.session}><${Link} to=${`/session/${encodeURIComponent(each.session)}`}>${each.title || each.session.split("#agent-")[1]}<//> <span class="faint">${each.title && html`<span class="mono">${each.session.split("#agent-")[1].slice(0, 8)}</span> · `}${count(each.turns, "turn")}</span></li>`)}</ul></details>`;
 }
 
 function useSessionKeys({ reading, chosen, anchor, view, query }) {

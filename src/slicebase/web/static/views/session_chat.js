@@ -4,6 +4,7 @@ import { exported } from "slicebase/lib/api.js";
 import { html } from "slicebase/lib/html.js";
 import { useSteadyScroll } from "slicebase/lib/session_windows.js";
 import { Busy, ProblemBox } from "slicebase/lib/ui.js";
+import { isMarked } from "slicebase/views/session_lost.js";
 import { inSlice } from "slicebase/views/session_slice.js";
 import { TurnBlock } from "slicebase/views/session_turn.js";
 
@@ -43,7 +44,7 @@ export function Chat({ reading, session, chosen, anchor, slice, agents, cited, g
   return html`<div class="chat" ref=${box} onScroll=${scrolled} tabindex="0" role="region" aria-label="Chat">
     ${reading.problem && html`<${ProblemBox} problem=${reading.problem} />`}
     ${reading.earlier ? html`<p class="faint end">earlier turns …</p>` : reading.turns.length > 0 && html`<p class="faint end">${BEGINNING}</p>`}
-    ${reading.turns.map((turn) => html`<${TurnBlock} key=${turn.turn} turn=${turn} session=${session} isChosen=${turn.turn === chosen} isAnchor=${turn.turn === anchor}
+    ${reading.turns.map((turn, at) => html`<${TurnBlock} key=${turn.turn} turn=${turn} session=${session} isMarked=${isMarked(turn, [reading.turns[at - 1], reading.turns[at + 1]])} isChosen=${turn.turn === chosen} isAnchor=${turn.turn === anchor}
       hasSlice=${Boolean(slice)} selected=${slice ? inSlice(slice, turn.turn, turn.number) : null} agents=${agents.get(turn.turn)} cited=${cited && cited.turn === turn.turn ? cited : null} />`)}
     ${!reading.turns.length && !reading.problem && html`<${Busy} />`}
     ${reading.later ? html`<p class="faint end">later turns …</p>` : reading.turns.length > 0 && html`<p class="faint end">${END}</p>`}

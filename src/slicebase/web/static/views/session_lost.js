@@ -4,6 +4,9 @@ import { html } from "slicebase/lib/html.js";
 import { href, Link } from "slicebase/lib/router.js";
 import { Badge, Busy, Empty, ProblemBox } from "slicebase/lib/ui.js";
 
+/** Returns whether a turn is a client's mark of a compaction whose summary is beside it: one line for both is enough. */
+export const isMarked = (turn, beside) => Boolean(turn) && turn.compaction === "mark" && beside.some((each) => each && each.compaction === "summary");
+
 /** The line of a compaction. The summary is below it; what it lost can be opened beside that. */
 export function Compaction({ turn, open, onOpen }) {
   if (turn.compaction === "mark") return html`<div class="session-compaction mark"><span>the client marks a compaction</span></div>`;

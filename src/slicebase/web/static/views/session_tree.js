@@ -1,6 +1,7 @@
 // The tree of a session: rows of one height, with the lanes of branches, of which only those in sight exist.
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { html } from "slicebase/lib/html.js";
+import { isMarked } from "slicebase/views/session_lost.js";
 import { inSlice } from "slicebase/views/session_slice.js";
 
 const HEIGHT = 24; // pixels of a row
@@ -78,7 +79,7 @@ export function Tree({ rows, chosen, anchor, slice, onChoose, onMove, onSeen, ag
   return html`<div class="tree" ref=${box} onScroll=${(event) => setTop(event.currentTarget.scrollTop)} role="listbox" aria-label="Turns" tabindex="0" aria-activedescendant=${active === undefined ? undefined : `row-${chosen}`} onKeyDown=${pressed}>
     <div class="tree-all" style=${{ height: `${rows.total * HEIGHT}px` }}>
       ${shown.map((number) => html`<${Row} key=${number} number=${number} row=${rows.row(number)} width=${rows.width} total=${rows.total}
-        isChosen=${(rows.row(number) || {}).turn === chosen} isAnchor=${(rows.row(number) || {}).turn === anchor} slice=${slice} onChoose=${onChoose} agents=${agents} />`)}
+        isMarked=${isMarked(rows.row(number), [rows.row(number - 1), rows.row(number + 1)])} isChosen=${(rows.row(number) || {}).turn === chosen} isAnchor=${(rows.row(number) || {}).turn === anchor} slice=${slice} onChoose=${onChoose} agents=${agents} />`)}
     </div>
     ${slice && html`<${Overview} slice=${slice} begin=${rows.begin} total=${rows.total} top=${top} height=${height} />`}
   </div>`;
@@ -90,7 +91,7 @@ function selectedAs({ way, distance, priority, phase }) {
   return `selected as ${way === "anchor" ? "the anchor" : way}: distance ${distance}, priority ${priority.toFixed(4)}, ${phase}`;
 }
 
-function Row({ number, row, width, total, isChosen, isAnchor, slice, onChoose, agents }) {
+function Row({ number, row, isMarked, width, total, isChosen, isAnchor, slice, onChoose, agents }) {
   const style = { top: `${number * HEIGHT}px` };
   if (!row) return html`<div class="tree-row waiting" style=${style} aria-hidden="true"><span class="row-words faint">…</span></div>`;
   const selected = slice && inSlice(slice, row.turn, row.number);
@@ -98,7 +99,7 @@ function Row({ number, row, width, total, isChosen, isAnchor, slice, onChoose, a
   const why = !slice ? "" : selected
     ? selectedAs(selected)
     : left ? `left out: ${REASONS[left.reason]} (${left.way}, distance ${left.distance}, priority ${left.priority.toFixed(4)})` : "left out: no selected turn is beside it";
-  const classes = ["tree-row", row.role, isChosen && "is-chosen", isAnchor && "anchor", row.kinds.length === 1 && row.kinds[0] === "thinking" && "thinks", slice && (selected ? `in phase-${selected.phase}` : left ? "out near" : "out"), row.compaction && "compacted-row"];
+  const classes = ["tree-row", row.role, isChosen && "is-chosen", isAnchor && "anchor", row.kinds.length === 1 && row.kinds[0] === "thinking" && "thinks", slice && (selected ? `in phase-${selected.phase}` : left ? "out near" : "out"), row.compaction && !isMarked && "compacted-row"];
   const started = agents.get(row.turn);
   return html`<div id=${`row-${row.turn}`} class=${classes.filter(Boolean).join(" ")} style=${selected ? { ...style, "--fade": fade(selected.distance) } : style}
       role="option" aria-selected=${isChosen} aria-posinset=${number + 1} aria-setsize=${total} onClick=${() => onChoose(row)} title=${[why, row.time, row.text].filter(Boolean).join("\n")}>
@@ -108,7 +109,7 @@ function Row({ number, row, width, total, isChosen, isAnchor, slice, onChoose, a
     ${row.calls.length > 0 && html`<span class="call-name">${row.calls[0]}</span>`}
     <span class="row-words">${row.purged ? html`<em>purged</em>` : withoutName(row) || html`<em class="faint">${row.calls.length ? "" : "empty, or not shown by the client"}</em>`}</span>
     ${row.kinds.includes("error") && html`<span class="badge bad">error</span>`}
-    ${started && html`<span class="badge" title=${started.join("\n")}>${started.length === 1 ? "agent" : `${started.length} agents`}</span>`}
+    ${started && html`<span class="badge" title=${started.map((each) => each.title || each.session).join("\n")}>${started.length === 1 ? "agent" : `${started.length} agents`}</span>`}
     ${row.branches > 1 && html`<span class="faint forks" title="turns that follow it">↳${row.branches}</span>`}
     ${selected && html`<span class="distance" aria-label=${why}>${selected.way === "anchor" ? "anchor" : selected.distance}</span>`}
     ${left && html`<span class="reason" aria-label=${why}>${left.reason}</span>`}

@@ -9,13 +9,13 @@ import { Compaction, Lost } from "slicebase/views/session_lost.js";
 
 const LANGUAGES = { __proto__: null, py: "python", js: "javascript", mjs: "javascript", ts: "typescript", tsx: "typescript", sh: "bash", rs: "rust", go: "go", json: "json", yml: "yaml", yaml: "yaml", sql: "sql", css: "css", html: "xml", xml: "xml", java: "java", rb: "ruby", c: "c", h: "c", cpp: "cpp", toml: "ini", ini: "ini", md: "markdown" };
 
-/** One turn. `slice` is how it is in the context slice that is drawn, if one is. */
-export function TurnBlock({ turn, session, isChosen, isAnchor, selected, hasSlice, agents, cited }) {
+/** One turn. `isMarked`: the line of its compaction is at the summary beside it. `slice` is how it is in the context slice that is drawn, if one is. */
+export function TurnBlock({ turn, session, isMarked, isChosen, isAnchor, selected, hasSlice, agents, cited }) {
   const [compared, setCompared] = useState(false);
   const classes = ["turn", compared && "with-lost", turn.role, isChosen && "is-chosen", isAnchor && "anchor", turn.beside && "beside", hasSlice && (selected ? `in phase-${selected.phase}` : "out")];
   return html`<article class=${classes.filter(Boolean).join(" ")} data-turn=${turn.turn} id=${`turn-${turn.turn}`} aria-current=${isChosen ? "true" : undefined}>
     ${turn.branches.length > 0 && html`<${Branches} branches=${turn.branches} />`}
-    ${turn.compaction && html`<${Compaction} turn=${turn} open=${compared} onOpen=${setCompared} />`}
+    ${turn.compaction && !isMarked && html`<${Compaction} turn=${turn} open=${compared} onOpen=${setCompared} />`}
     <header>
       <h2 class=${`who ${turn.role}`}>${turn.role}</h2>
       ${turn.beside && html`<${Badge} title="It is not on this path, but the model saw it here.">beside<//>`}
@@ -33,17 +33,23 @@ export function TurnBlock({ turn, session, isChosen, isAnchor, selected, hasSlic
     <div class="sides"><div class="side">${turn.parts.map((each, place) => html`<${Part} key=${place} of=${each} turn=${turn} place=${place} />`)}</div>
       ${compared && html`<${Lost} session=${session} turn=${turn.turn} />`}</div>
     ${!turn.purged && !turn.parts.length && html`<p class="empty">This turn has no content.</p>`}
-    ${(agents || []).map((name) => html`<p key=${name} class="agent-link">started a subagent: <${Link} to=${`/session/${encodeURIComponent(name)}`}>${name.split("#agent-")[1] || name}<//></p>`)}
+    ${(agents || []).map((each) => html`<p key=${each.session} class="agent-link">started a subagent: <${Link} to=${`/session/${encodeURIComponent(each.session)}`}>${each.title || each.session.split("#agent-")[1] || each.session}<//></p>`)}
   </article>`;
 }
 
+const BESIDE = 3; // branches that are shown on each side of this one
+
 function Branches({ branches }) {
   const here = branches.findIndex((each) => each.here);
+  const first = Math.max(0, Math.min(here - BESIDE, branches.length - 2 * BESIDE - 1));
+  const last = Math.min(branches.length, first + 2 * BESIDE + 1);
   return html`<nav class="branches" aria-label="Branches here">
     <span class="faint">branch ${here + 1} of ${branches.length}</span>
-    ${branches.slice(Math.max(0, here - 3), here + 4).map((each) => (each.here
+    ${first > 0 && html`<span class="faint">${first} before</span>`}
+    ${branches.slice(first, last).map((each) => (each.here
       ? html`<span key=${each.turn} class="branch here" aria-current="true">this one</span>`
       : html`<button type="button" key=${each.turn} class="small branch" title=${each.text} onClick=${() => choose({ turn: each.turn }, {})}>${each.text || each.role}</button>`))}
+    ${last < branches.length && html`<span class="faint">${branches.length - last} after</span>`}
   </nav>`;
 }
 
