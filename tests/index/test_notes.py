@@ -59,7 +59,7 @@ def test_edits_of_a_note_that_leave_size_and_times_the_same_are_noticed(
 ) -> None:
     """Within the granule of the disk's clock, a stamp proves nothing."""
     coarse = f"8 {os.stat(note).st_ctime_ns} {os.stat(note).st_ctime_ns} 1"
-    monkeypatch.setattr(note_files, "_stamp", lambda status: coarse)
+    monkeypatch.setattr(note_files, "stamp_of", lambda status: coarse)
     for word in ("stork0", "stork1", "stork2"):
         note.write_text(f"A {word}")
         assert ids(finder, word) == ["n"]

@@ -58,8 +58,8 @@ class SessionHit(Struct, frozen=True):
     more: int
 
 
-class SearchAnswer(Struct, frozen=True):
-    """What a search found: files, and turns by session."""
+class Found(Struct, frozen=True, kw_only=True):
+    """What was found: files, and turns by session."""
 
     total: int
     total_turns: int
@@ -68,6 +68,12 @@ class SearchAnswer(Struct, frozen=True):
     sessions: tuple[SessionHit, ...]
     partial: bool
     by_parts: bool
+
+
+class SearchAnswer(Found, frozen=True, kw_only=True):
+    """What a search found; `rest` has the best with some of the words, where few have all."""
+
+    rest: Found | None
     hints: tuple[str, ...]
     unreadable: int
 

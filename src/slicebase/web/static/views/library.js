@@ -58,13 +58,20 @@ function Found({ q, query }) {
       ${found.unreadable > 0 && html` · ${count(found.unreadable, "file")} cannot be read`}
     </p>
     ${found.hints.map((hint) => html`<p key=${hint} class="hint">${hint}</p>`)}
-    <div class="columns found">
-      ${found.files.length > 0 && html`<${Panel} title="Files" id="found-files" aside=${`${found.files.length} of ${found.total.toLocaleString("en")}`}>
-        <ul class="plain-list">${found.files.map((file) => html`<${Hit} key=${file.file} file=${file} />`)}</ul><//>`}
-      ${found.sessions.length > 0 && html`<${Panel} title="Turns" id="found-turns" aside=${`${found.exact ? "" : "at least "}${count(found.total_turns, "turn")}`}>
-        ${found.sessions.map((session) => html`<${SessionHit} key=${session.ref} session=${session} q=${q} alone=${found.sessions.length === 1} />`)}<//>`}
-    </div>
+    <${Hits} found=${found} q=${q} />
+    ${found.rest && html`<h2 class="rest">Only some of the words</h2>
+      <p class="soft">${count(found.rest.total, "file")}, ${found.rest.exact ? "" : "at least "}${count(found.rest.total_turns, "turn")}</p>
+      <${Hits} found=${found.rest} q=${q} name="rest" />`}
     ${(found.files.length < found.total || found.sessions.length >= params.limit || (found.sessions.length === 1 && found.sessions[0].more > 0)) && params.limit < 100 && html`<button type="button" onClick=${() => choose({ limit: Math.min(100, Number(params.limit) * 3) })}>show more</button>`}
+  </div>`;
+}
+
+function Hits({ found, q, name = "found" }) {
+  return html`<div class="columns found">
+    ${found.files.length > 0 && html`<${Panel} title="Files" id=${`${name}-files`} aside=${`${found.files.length} of ${found.total.toLocaleString("en")}`}>
+      <ul class="plain-list">${found.files.map((file) => html`<${Hit} key=${file.file} file=${file} />`)}</ul><//>`}
+    ${found.sessions.length > 0 && html`<${Panel} title="Turns" id=${`${name}-turns`} aside=${`${found.exact ? "" : "at least "}${count(found.total_turns, "turn")}`}>
+      ${found.sessions.map((session) => html`<${SessionHit} key=${session.ref} session=${session} q=${q} alone=${found.sessions.length === 1} />`)}<//>`}
   </div>`;
 }
 
