@@ -317,3 +317,21 @@ def test_the_turns_of_a_session_are_narrowed_by_a_query_as_in_python(tt: Tt, his
     rows = tt("turns", '"git index"', "--json").json["rows"]
     assert [row["session"] for row in rows] == [each.id for each in sessions] == [ONE]
     assert tt("turns", "nobody", "hooks", "--json").error["code"] == "no-session"
+
+
+@pytest.mark.parametrize("is_list_first", [False, True])
+def test_a_copy_with_its_result_as_a_block_and_marks_for_a_cache_is_nothing_new(
+    tt: Tt, history: Path, tmp_path: Path, is_list_first: bool
+) -> None:
+    def lines(content: Any, **more: Any) -> str:
+        block = {"type": "tool_result", "tool_use_id": "c9", "content": content}
+        asked = record(name, 0, "user", [{"type": "text", "text": "Look.", **more}], 9)
+        return "\n".join(map(json.dumps, (asked, record(name, 1, "user", [{**block, **more}], 9))))
+
+    name = "0f3a5555-0000-4000-8000-000000000006"
+    forms = [lines("done"), lines([{"type": "text", "text": "done"}], cache_control={"type": "ephemeral"})]
+    first, second = reversed(forms) if is_list_first else forms
+    for text, known in ((first, 0), (second, 2)):
+        (tmp_path / "copy.jsonl").write_text(text)
+        done = tt("import", tmp_path / "copy.jsonl", "--json")
+        assert (done.exit, done.json["turns"]["known"], done.json["turns"]["conflicts"]) == (0, known, [])

@@ -275,6 +275,16 @@ def test_what_is_said_about_many_messages_has_the_limit_of_a_session() -> None:
     assert taken.reasons()["long-facts"] == 1
 
 
+def test_what_a_client_asks_to_be_cached_is_no_part_of_a_message() -> None:
+    blocks = [{"type": "text", "text": "x"}, {"type": "text", "text": "y"}]
+    cached = [blocks[0], {**blocks[1], "cache_control": {"type": "ephemeral"}}]
+    hashes = {
+        take(("chat.jsonl", jsonl([{"role": "user", "content": content}]))).turns[0].source_hash
+        for content in (blocks, cached)
+    }
+    assert len(hashes) == 1
+
+
 ROLES = st.sampled_from(["user", "assistant", "system", "Planner", "Web Surfer"])
 MESSAGES = st.lists(
     st.fixed_dictionaries(

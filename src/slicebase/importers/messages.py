@@ -42,7 +42,8 @@ from slicebase.importers.times import start_of
 from slicebase.importers.values import Batch, Format, Head, ImportSource, Options, Read
 
 NAME: Final = "messages"
-ESSENCE: Final = without("usage")
+_WITHOUT_USAGE: Final = without("usage")
+_WITHOUT_CACHE: Final = without("cache_control")
 
 AGENT_LISTS: Final = ("history", "traj", "trajectory", "chat_history")  # of logs with several agents
 # A `history` may belong to any program. One of these fields beside it, or names of speakers in it, mark such a log.
@@ -72,6 +73,15 @@ _NO_FACTS: Final = frozenset(
 _LOOK_AHEAD: Final = 200  # messages that are not in a list: among these, one with the role of a model is looked for
 _FACT_LENGTH: Final = 10_000  # characters
 _FACTS_LENGTH: Final = 50_000  # of all facts of a session
+
+
+def _essence(message: SourceRecord) -> SourceRecord:
+    """Returns what identifies a message. Where a request may be cached moves from one copy of a list to the next."""
+    kept = _WITHOUT_USAGE(message)
+    content = kept.get("content")
+    if isinstance(content, list) and any("cache_control" in block for block in as_objects(content)):
+        kept["content"] = [_WITHOUT_CACHE(block) if isinstance(block, dict) else block for block in content]
+    return kept
 
 
 def sniff(head: Head) -> bool:
@@ -164,7 +174,7 @@ def _read(source: ImportSource, options: Options) -> Iterator[Batch]:
                 builder.record(line.size)
                 facts.add(_judged(log.value, f"messages[{number}]."), log.where)
                 number += 1
-                yield from common.admit(log.value, log.where, ESSENCE, _build_agents if of_agents else _build)
+                yield from common.admit(log.value, log.where, _essence, _build_agents if of_agents else _build)
                 continue
             named = as_name(_first(log.value, SESSION_IDS))
             thread = Thread(builder, named, fallback if sessions == 0 else f"{fallback}#{sessions}")
@@ -205,7 +215,7 @@ def _session(thread: Thread, log: MessageLog, size: int) -> Iterator[Batch]:
         place = f"{log.where}.messages[{number}]"
         if isinstance(message, dict):
             facts.add(_judged(message, f"{log.key}[{number - len(given)}]."), place)
-            yield from thread.admit(message, place, ESSENCE, _build_agents if log.of_agents else _build)
+            yield from thread.admit(message, place, _essence, _build_agents if log.of_agents else _build)
         else:
             builder.skip("not-object", place)
     yield from builder.close(thread.session)
