@@ -21,7 +21,7 @@ def test_the_places_of_words_are_in_characters(text: str) -> None:
 
 
 @given(st.text(st.sampled_from("ab .é漢ｆﬁﬄﾃﾞﾊﾟﾞĳﷲ𝐀ß"), max_size=30))
-@example("ﬁle ﾃﾞｰﾀ")
+@example("ﬁle ﾃﾞｰﾀ ｱﾞﾞﾟ")
 def test_a_place_in_the_usual_form_of_a_text_is_where_its_character_is(text: str) -> None:
     usual = in_usual_form(text)
     assert usual.text == simplified(text)

@@ -90,8 +90,8 @@ def _has_other_form() -> re.Pattern[str]:
 
 @cache
 def _other_form() -> re.Pattern[str]:
-    """Returns the pattern of one letter, with the marks of half width that belong to it."""
-    return re.compile(f"[{_OTHER_FORMS}][\uff9e\uff9f]*")
+    """Returns the pattern of one letter, with the mark of half width that belongs to it."""
+    return re.compile(f"[{_OTHER_FORMS}][\uff9e\uff9f]?")
 
 
 @cache
@@ -160,7 +160,7 @@ def _in_one_letter(letter: str) -> str:
     return _without_accent(other if len(other) == 1 else letter) or letter
 
 
-# Letters that are none with an accent, and what is written where a keyboard has them not.
+# Letters that are not made of another one and an accent, and how they are written on keyboards without them.
 _PLAIN_LETTERS: Final = {
     "æ": "ae", "œ": "oe", "ß": "ss", "þ": "th", "ø": "o", "đ": "d", "ð": "d", "ł": "l", "ı": "i", "ŋ": "n", "ħ": "h",
     "ŧ": "t",
@@ -173,7 +173,7 @@ _TO_PLAIN: Final = str.maketrans(_PLAIN_LETTERS | _IN_TITLES)
 
 
 def plain(text: str) -> str:
-    """Returns a text with the letters of ASCII for those that are no letters with an accent: `Thor` for `Þor`."""
+    """Returns a text in which such letters are written with those of ASCII: `Thor` for `Þor`."""
     return text if text.isascii() else text.translate(_TO_PLAIN)
 
 
