@@ -285,3 +285,67 @@ def test_a_subagent_has_a_short_name_and_does_not_make_that_of_its_session_longe
     assert len(tt("turns", "0f3a0000", "--json").json["rows"]) == 5
     assert len(tt("turns", "0f3a0000#agent-ag7", "--json").json["rows"]) == 1
     assert f"claude --resume {ONE}" in tt("search", "herons").out
+
+
+def test_a_copy_that_brings_nothing_new_is_listed_as_the_copy_that_it_is(tt: Tt, history: Path) -> None:
+    copy, later = "0f3a2222-0000-4000-8000-000000000003", "0f3a3333-0000-4000-8000-000000000004"
+    records = [json.loads(line) for line in (history / f"{ONE}.jsonl").read_text().splitlines()]
+    lines = [json.dumps({**each, "sessionId": copy}) for each in records]
+    (history / f"{copy}.jsonl").write_text("\n".join(lines))
+    assert tt("import", history / f"{copy}.jsonl").exit == 0
+    (row,) = (row for row in tt("turns", "--json").json["rows"] if row["session"] == copy)
+    assert (row["copy_of"], row["turns"], row["purged"]) == (ONE, 0, False)
+    listed = tt("turns").out
+    assert "purged" not in listed
+    assert "0f3a2222  copy  0 turns" in listed
+    assert "a copy of session:0f3a0000, which has all of its turns" in listed
+    tt("purge", f"session:{TWO}")
+    assert "0f3a1111  purged  1 turn" in tt("turns").out
+    # A copy that goes on has turns of its own.
+    own = record(copy, 9, "user", "Go on.", 10, parentUuid=records[-1]["uuid"])
+    (history / f"{copy}.jsonl").write_text("\n".join([*lines, json.dumps(own)]))
+    assert tt("import", history / f"{copy}.jsonl").exit == 0
+    assert "copy" not in tt("turns").out
+    # The order of batches and imports does not matter: so it is where the copy comes in one piece.
+    last = record(later, 9, "user", "Go on.", 11, parentUuid=records[-1]["uuid"])
+    (history / f"{later}.jsonl").write_text("\n".join([*lines, json.dumps(last)]).replace(copy, later))
+    assert tt("import", history / f"{later}.jsonl").exit == 0
+    with Slicebase.open(history) as base:
+        facts = [
+            next(each for each in base.graph.sessions() if each.id == name).session.facts for name in (copy, later)
+        ]
+    assert all("copy_of" not in each and each["cwd"] for each in facts)
+
+
+def test_the_turns_of_a_session_are_narrowed_by_a_query_as_in_python(tt: Tt, history: Path) -> None:
+    def refs(*arguments: str) -> list[str]:
+        return [row["ref"] for row in tt("turns", *arguments, "--json").json["rows"]]
+
+    with Slicebase.open(history) as base:
+        for query in ('"git index"', "hooks", "GIT_INDEX_FILE role:user", '-"please" kind:prompt'):
+            assert refs("0f3a0000", query) == [turn.ref for turn in base.graph.turns(ONE, query)] != []
+        assert refs("session:0f3a0000", '"git index"') == [turn.ref for turn in base.graph.turns(ONE, '"git index"')]
+        found = base.graph.search(f"GIT_INDEX_FILE session:{ONE}")
+        assert refs("0f3a0000", "-s", "GIT_INDEX_FILE") == [turn.ref for turn in found]
+        sessions = base.graph.sessions('"git index"')
+    rows = tt("turns", '"git index"', "--json").json["rows"]
+    assert [row["session"] for row in rows] == [each.id for each in sessions] == [ONE]
+    assert tt("turns", "nobody", "hooks", "--json").error["code"] == "no-session"
+
+
+@pytest.mark.parametrize("is_list_first", [False, True])
+def test_a_copy_with_its_result_as_a_block_and_marks_for_a_cache_is_nothing_new(
+    tt: Tt, history: Path, tmp_path: Path, is_list_first: bool
+) -> None:
+    def lines(content: Any, **more: Any) -> str:
+        block = {"type": "tool_result", "tool_use_id": "c9", "content": content}
+        asked = record(name, 0, "user", [{"type": "text", "text": "Look.", **more}], 9)
+        return "\n".join(map(json.dumps, (asked, record(name, 1, "user", [{**block, **more}], 9))))
+
+    name = "0f3a5555-0000-4000-8000-000000000006"
+    forms = [lines("done"), lines([{"type": "text", "text": "done"}], cache_control={"type": "ephemeral"})]
+    first, second = reversed(forms) if is_list_first else forms
+    for text, known in ((first, 0), (second, 2)):
+        (tmp_path / "copy.jsonl").write_text(text)
+        done = tt("import", tmp_path / "copy.jsonl", "--json")
+        assert (done.exit, done.json["turns"]["known"], done.json["turns"]["conflicts"]) == (0, known, [])

@@ -64,10 +64,14 @@ def test_of_equal_places_the_first_is_shown() -> None:
         (Word("wide", "wide"), "the letters are ＷＩＤＥ"),
         (Word("mueller", "mueller"), "she is called Müller"),
         (Word("1500", "1500"), "it costs 1,500 euros"),
+        (Word("lodz", "lodz"), "she lives in ﬁne Łódź"),
+        (Word("thor", "thor"), "he is called Þór"),
+        (Word("file", "file"), "he wrote the ﬁle"),
+        (Word("データ", "データ"), "she wrote ﾃﾞｰﾀ"),
     ],
 )
 def test_an_excerpt_has_the_words_that_the_index_finds(asked: Word, there: str) -> None:
-    """In scripts without spaces, in parts of names, with accents and in full width."""
+    """In scripts without spaces, in parts of names, with accents and strokes, in full and half width."""
     text = f"{'x ' * 500}{there}{' y' * 500}"
     start, end = excerpt(text, forms_of([asked]), 40)
     assert there in text[start:end]

@@ -8,10 +8,13 @@ from hypothesis import strategies as st
 
 from slicebase.context import forms
 from slicebase.context.forms import for_index, respelled
+from slicebase.context.words import UNDECOMPOSED
 
 NUMBERS = re.compile(r"(?<![\w.,])\d{1,3}(?:([,.'’_ \u00a0\u2009\u202f])\d{3})(?:\1\d{3})*(?!\w)")
 
-FOREIGN = re.compile(rf"\w*[{''.join(forms._DIGRAPHS)}]\w*|[\uac00-\ud7a3]{{2,}}", re.IGNORECASE)
+# Without regard to case, `re` takes the i without a dot for one with it.
+LETTERS = f"(?:[{''.join({*forms._DIGRAPHS, *UNDECOMPOSED} - {'ı'})}]|(?-i:ı))"
+FOREIGN = re.compile(rf"\w*{LETTERS}\w*|[\uac00-\ud7a3]{{2,}}", re.IGNORECASE)
 
 
 @given(st.lists(st.sampled_from([*"1 ,.'_xé→’\u00a0\u202f", "12", "234", "1,000", "١٢٣"]), max_size=12).map("".join))
@@ -25,10 +28,11 @@ def test_every_letter_that_has_another_form_is_noticed() -> None:
     letters = [chr(code) for code in range(0x80, 0xFFFF) if not 0xAC00 <= code <= 0xD7A3]
     assert all(forms._has_digraph().search(letter) for letter in letters if FOREIGN.search(letter))
     assert for_index("x → Müller", ()).endswith("\nmueller")
+    assert for_index("x → Ærø", ()).endswith("\naero aeroe")
     assert for_index("x → 데이터베이스를", ()).endswith("데이터베이스")
 
 
-@given(st.text("aAüÜß한국어는 .,_-1Åé泵\u212bẞ", max_size=20))
+@given(st.text("aAüÜßıiIŁþ한국어는 .,_-1Åé泵\u212bẞ", max_size=20))
 def test_words_with_other_forms_are_those_of_the_plain_pattern(text: str) -> None:
     found = [(match.start(), match[0]) for match in FOREIGN.finditer(text)]
     assert list(forms._foreign_words(text)) == found

@@ -46,7 +46,7 @@ def said(number: int, **more: Any) -> Said:
     return {"n": number, "role": "assistant" if number % 2 else "user", "text": f"because of {number}", **more}
 
 
-_ODD = ["surrogate", "untimed", "empty", "old", "numbered", "unfinished"]
+_ODD = ["surrogate", "untimed", "empty", "old", "numbered", "unfinished", "told"]
 _TEXTS: dict[str, dict[str, Any]] = {"surrogate": {"text": "\ud800"}, "empty": {"text": ""}}
 
 
@@ -81,7 +81,7 @@ def histories(draw: st.DrawFn) -> list[list[Said]]:
     states: list[list[Said]] = [[said(each) for each in range(draw(st.integers(1, 4)))]]
     for number in range(1, draw(st.integers(2, 6))):
         states.append(_step(draw, number, states[-1]))
-    return states
+    return [[{**each, "told": True} for each in state] for state in states] if draw(st.booleans()) else states
 
 
 # The forms in which clients write it
@@ -137,6 +137,8 @@ def opencode_message(message: Said) -> tuple[str, dict[str, Any], list[dict[str,
     info = {"role": message["role"], "time": {**created, "completed": NOW + number}, "modelID": f"m{number % 2}"}
     if message.get("summary"):
         info |= {"role": "assistant", "summary": True}
+    if "told" in message:
+        info["system"] = ["You are opencode.", f"It is day {number % 3}."] if number % 2 else "Be brief."
     if "untimed" in message:
         info["time"] = {"completed": 1}
     elif "unfinished" in message:
@@ -316,6 +318,20 @@ def test_only_new_messages_are_built_and_no_text_is_kept(name: str, monkeypatch:
         assert [(account.added, account.known) for account in accounts] == [(3, 40)] * 2
         last = 1 if session.session else 0  # only the text of opencode's last message says whether it is finished
         assert len(built) == 43 + 3 + last
+
+
+@pytest.mark.parametrize("name", ["opencode.db", "storage"])
+def test_instructions_of_messages_that_were_seen_are_known_and_not_kept(name: str) -> None:
+    with followed(name) as session:
+        states = [[said(each, told=True) for each in range(count)] for count in (20, 24)]
+        FORMS[name](session.path, [], states[0])
+        session.follow(is_growing=False)
+        (kept,) = session.kept
+        assert b"You are opencode" not in kept.read_bytes()
+        FORMS[name](session.path, states[0], states[1])
+        accounts = session.follow(is_growing=False)
+        assert [(account.added, account.known) for account in accounts] == [(4, 24)] * 2
+        assert all(account.report.adds_up for account in accounts)
 
 
 @pytest.mark.parametrize("name", FORMS)

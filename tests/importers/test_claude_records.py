@@ -41,6 +41,42 @@ def test_a_copy_with_other_keys_around_it_is_the_same_record(
     assert fingerprint(copy, essence).hash == fingerprint(original, essence).hash
 
 
+def with_result(content: Any, **more: Any) -> dict[str, Any]:
+    block = {"type": "tool_result", "tool_use_id": "c1", "content": content, **more}
+    return record(3, 2, "user", [block])
+
+
+CACHED = {"cache_control": {"type": "ephemeral"}}
+
+
+def hash_of(each: dict[str, Any]) -> str:
+    return fingerprint(each, essence).hash
+
+
+def test_what_a_client_asks_to_be_cached_is_no_part_of_a_record() -> None:
+    for blocks in ([{"type": "text", "text": "x"}], [{"type": "text", "text": "x"}, {"type": "text", "text": "y"}]):
+        copy = [*blocks[:-1], {**blocks[-1], **CACHED}]
+        assert hash_of(record(1, None, "user", blocks)) == hash_of(record(1, None, "user", copy))
+    assert hash_of(with_result("a.py")) == hash_of(with_result("a.py", **CACHED))
+    assert hash_of(record(1, None, "user", "x")) == hash_of(
+        record(1, None, "user", [{"type": "text", "text": "x", **CACHED}])
+    )
+
+
+def test_a_result_is_the_same_as_text_and_as_its_only_block() -> None:
+    text = {"type": "text", "text": "a.py"}
+    assert hash_of(with_result("a.py")) == hash_of(with_result([text])) == hash_of(with_result([{**text, **CACHED}]))
+    others: list[Any] = [
+        "a.pyx",
+        [text, text],
+        ["a.py"],
+        [{**text, "more": "z"}],
+        [{"type": "image", "text": "a.py"}],
+        [],
+    ]
+    assert len({hash_of(with_result(each)) for each in ("a.py", *others)}) == len(others) + 1
+
+
 def test_other_words_are_another_record() -> None:
     hashes = {fingerprint(json.loads(json.dumps(each)), essence).hash for each in RECORDS}
     assert len(hashes) == len(RECORDS)

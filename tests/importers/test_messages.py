@@ -216,6 +216,75 @@ def test_a_log_whose_roles_are_all_names_of_agents_is_read(key: str, marks: dict
         assert [(turn.role, turn.parts[0].name) for turn in turns] == [("assistant", "Planner"), ("assistant", "Coder")]
 
 
+PLANNED: list[dict[str, Any]] = [
+    {"role": "user", "content": "Which station?"},
+    {"role": "planner", "content": "Ask the surfer.", "reward": 0.5},
+    {"role": "Coder", "content": "It is Thun.", "mistake": True, "mistake_reason": "It did not look."},
+]
+
+
+@pytest.mark.parametrize("form", ["lines", "list", "messages", "history", "conversations"])
+def test_a_role_is_the_name_of_an_agent_where_no_message_is_by_an_assistant(form: str) -> None:
+    messages = PLANNED
+    if form == "conversations":
+        messages = [{"from": each["role"], "value": each["content"], **each} for each in PLANNED]
+        messages = [{key: each[key] for key in each if key not in ("role", "content")} for each in messages]
+    data = jsonl(messages) if form == "lines" else json.dumps(messages).encode()
+    if form not in ("lines", "list"):
+        data = json.dumps({form: messages, "reward": 1}).encode()
+    taken = take(("log.json", data))
+    assert [(turn.role, turn.parts[0].name) for turn in taken.turns] == [
+        ("user", None),
+        ("assistant", "planner"),
+        ("assistant", "Coder"),
+    ]
+    assert not taken.report.reasons["repaired", "unknown-role"]
+    # What the log says about single messages.
+    name = form if form in ("history", "conversations") else "messages"
+    facts = taken.sessions["log"].facts
+    assert {key: value for key, value in facts.items() if "[" in key} == {
+        f"{name}[1].reward": "0.5",
+        f"{name}[2].mistake": True,
+        f"{name}[2].mistake_reason": "It did not look.",
+    }
+
+
+@pytest.mark.parametrize("form", ["lines", "list", "messages"])
+def test_beside_an_assistant_a_role_that_is_not_known_is_reported(form: str) -> None:
+    said = [
+        ("user", "Hi"),
+        ("critic", "Too short."),
+        ("assistant", "Hello"),
+        ("Assistant", "Ho"),
+        ("moderator", "Stop"),
+    ]
+    messages = [{"role": role, "content": text} for role, text in said]
+    data = jsonl(messages) if form == "lines" else json.dumps(messages).encode()
+    taken = take(("log.json", json.dumps({form: messages}).encode() if form == "messages" else data))
+    roles = ["user", "system", "assistant", "assistant", "system"]
+    assert [turn.role for turn in taken.turns] == roles
+    assert [turn.parts[0].name for turn in taken.turns] == [None, "critic", None, None, "moderator"]
+    assert taken.report.reasons["repaired", "unknown-role"] == 2
+
+
+def test_what_is_said_about_many_messages_has_the_limit_of_a_session() -> None:
+    judged = [{"role": "user", "content": "a", "mistake_reason": "x" * 900} for _ in range(100)]
+    taken = take(("log.jsonl", jsonl(judged)))
+    assert len(taken.turns) == 100
+    assert sum(map(len, taken.sessions["log"].facts.values())) < 52_000
+    assert taken.reasons()["long-facts"] == 1
+
+
+def test_what_a_client_asks_to_be_cached_is_no_part_of_a_message() -> None:
+    blocks = [{"type": "text", "text": "x"}, {"type": "text", "text": "y"}]
+    cached = [blocks[0], {**blocks[1], "cache_control": {"type": "ephemeral"}}]
+    hashes = {
+        take(("chat.jsonl", jsonl([{"role": "user", "content": content}]))).turns[0].source_hash
+        for content in (blocks, cached)
+    }
+    assert len(hashes) == 1
+
+
 ROLES = st.sampled_from(["user", "assistant", "system", "Planner", "Web Surfer"])
 MESSAGES = st.lists(
     st.fixed_dictionaries(

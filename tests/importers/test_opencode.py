@@ -2,6 +2,7 @@
 
 import json
 import os
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,36 @@ def test_messages_with_calls_results_summaries_and_files() -> None:
     assert taken.report.others == {"empty message": 1}
     assert taken.sessions["ses_1"].title == "Flags"
     assert len(taken.edges) == 4
+
+
+TOLD: dict[str, Any] = {
+    "info": {"id": "ses_3"},
+    "messages": [
+        message("msg_1", "user", text("Add a flag"), system="Answer in French."),
+        message("msg_2", "assistant", text("Oui."), system=["You are opencode.", "It is Monday."]),
+        message("msg_3", "assistant", text("Fini."), system=["You are opencode.", "It is Tuesday.", "", None]),
+        message("msg_4", "assistant", text("Oui."), system=["You are opencode.", "It is Tuesday."]),
+        message("msg_5", "assistant", text("Bon."), system=[]),
+    ],
+}
+
+
+def test_the_instructions_of_a_message_are_a_hidden_turn_before_it_and_each_text_is_one_once() -> None:
+    taken = take(("ses_3.json", json.dumps(TOLD).encode()))
+    assert [(turn.role, [part.text for part in turn.parts]) for turn in taken.turns] == [
+        ("system", ["Answer in French."]),
+        ("user", ["Add a flag"]),
+        ("system", ["You are opencode.", "It is Monday."]),
+        ("assistant", ["Oui."]),
+        ("system", ["It is Tuesday."]),
+        ("assistant", ["Fini."]),
+        ("assistant", ["Oui."]),
+        ("assistant", ["Bon."]),
+    ]
+    assert all(part.hidden is (turn.role == "system") for turn in taken.turns for part in turn.parts)
+    ids = [turn.id for turn in taken.turns]
+    assert [edge[:2] for edge in taken.edges] == [*pairwise(ids)]
+    assert taken.report.adds_up
 
 
 @pytest.mark.parametrize("order", [(PARENT, CHILD), (CHILD, PARENT)], ids=["parent", "child"])

@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from slicebase.context.snippets import Token
-from slicebase.context.words import simplified
+from slicebase.context.words import in_usual_form, simplified
 from slicebase.index.schema import UNICODE61, Tokenizer
 
 _CONNECTION = apsw.Connection(":memory:")
@@ -18,6 +18,22 @@ _CONNECTION = apsw.Connection(":memory:")
 def test_the_places_of_words_are_in_characters(text: str) -> None:
     """The plain version reads the bytes before each place."""
     assert Tokenizer(_CONNECTION).tokens(text) == _plainly(simplified(text).encode())
+
+
+@given(st.text(st.sampled_from("ab .é漢ｆﬁﬄﾃﾞﾊﾟﾞĳﷲ𝐀ß"), max_size=30))
+@example("ﬁle ﾃﾞｰﾀ ｱﾞﾞﾟ")
+def test_a_place_in_the_usual_form_of_a_text_is_where_its_character_is(text: str) -> None:
+    usual = in_usual_form(text)
+    assert usual.text == simplified(text)
+    for start in range(len(usual.text)):
+        for end in range(start + 1, len(usual.text) + 1):
+            first, last = usual.span(start, end)
+            assert 0 <= first < last <= len(text)
+            assert usual.text[start:end] in simplified(text[first:last])
+    assert usual.span(0, len(usual.text)) == (0, len(text))
+    spans = [(start, end) for start, end, _ in Tokenizer(_CONNECTION).tokens(text)]
+    plain = _plainly(usual.text.encode())
+    assert spans == [usual.span(start, end) for start, end, _ in plain]
 
 
 def _plainly(data: bytes) -> list[Token]:

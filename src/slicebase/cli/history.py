@@ -256,7 +256,7 @@ def print_left_out(account: "Account") -> None:
 
 
 @click.command()
-@click.argument("query", nargs=-1, metavar="[SESSION] [FILTER]…")
+@click.argument("query", nargs=-1, metavar="[SESSION] [QUERY]…")
 @click.option("--search", "-s", "words", metavar="WORDS", help="List turns that contain the words, best first.")
 @click.option(
     "--limit", type=CountingNumber(1), default=50, show_default=True, metavar="N", help="The maximum number of lines."
@@ -266,20 +266,19 @@ def print_left_out(account: "Account") -> None:
 def turns(ctx: click.Context, query: tuple[str, ...], words: str | None, limit: int, as_json: bool) -> int:
     """List the stored sessions, the newest first, the turns of SESSION, or the turns that contain some words.
 
-    A session is listed with its date, project, first prompt, turns, compactions, model and size. The filters of `tt
-    search` narrow: -word, session:, role:, tool:, file:, project:, before:, after:, kind:. Exit status 1 if there is
-    nothing.
+    A session is listed with its date, project, first prompt, turns, compactions, model and size. A query narrows: the
+    filters of `tt search` (-word, session:, role:, tool:, file:, project:, before:, after:, kind:), quoted text, and,
+    after SESSION, words. Exit status 1 if there is nothing.
     """
-    session, filters = _session_and_filters(query)
-    if session is not None and words is not None:
-        raise click.UsageError("Give a session or --search, not both.")
+    session, narrowed = _session_and_query(query)
     base = open_base(ctx)
     if session is None and words is None:
-        return _print_sessions(base, base.graph.sessions(filters, limit), as_json)
-    if words is not None:
-        found = base.graph.search(f"{words} {filters}", limit)
+        return _print_sessions(base, base.graph.sessions(narrowed, limit), as_json)
+    if words is None:
+        found = base.graph.turns(str(session), narrowed)[:limit]
     else:
-        found = base.graph.turns(str(session), filters)[:limit]
+        where = f'session:"{session}"' if session else ""
+        found = base.graph.search(f"{words} {narrowed} {where}", limit)
     rows = [_turn_row(view) for view in found]
     if as_json:
         print_json({"rows": rows})
@@ -301,16 +300,20 @@ _LESS = {
 }
 
 
-def _session_and_filters(given: tuple[str, ...]) -> tuple[str | None, str]:
-    """Returns the session that is named, and the filters. One `session:` names a session, too."""
+def _session_and_query(given: tuple[str, ...]) -> tuple[str | None, str]:
+    """Returns the session that is named, and the query of its turns. One `session:` names a session, too.
+
+    The first argument with words names the session, unless it is quoted text.
+    """
     from slicebase.context.query import read
 
-    named = [each for each in given if read(as_filters([each])).terms]
-    filters = as_filters([each for each in given if each not in named])
-    if len(named) > 1:
-        raise click.UsageError("Give one session. --search takes words.")
-    sessions = named or read(filters).values("session")
-    return (sessions[0] if len(sessions) == 1 else None), filters
+    terms = [read(as_filters([each])).terms for each in given]
+    name = next((place for place, words in enumerate(terms) if words), None)
+    if name is not None and not any(word.quoted for word in terms[name]):
+        return given[name], as_filters([*given[:name], *given[name + 1 :]])
+    narrowed = as_filters(given)
+    sessions = read(narrowed).values("session")
+    return (sessions[0] if len(sessions) == 1 else None), narrowed
 
 
 def _print_sessions(base: "Slicebase", found: "list[SessionEntry]", as_json: bool) -> int:
@@ -319,18 +322,25 @@ def _print_sessions(base: "Slicebase", found: "list[SessionEntry]", as_json: boo
 
         print_json({"rows": [msgspec.to_builtins(session_row(each)) for each in found]})
         return Exit.DONE if found else Exit.FINDINGS
-    short = shortened(base, [f"session:{each.id}" for each in found])
+    short = shortened(base, [f"session:{name}" for each in found for name in (each.id, each.copy_of) if name])
     for each in found:
         counts = [counted(each.turns, "turn"), counted(each.compactions, "compaction") if each.compactions else ""]
         details = [*counts, f"{_thousands(each.size)} tokens", each.model, each.session.format]
         place = f"{each.project} ({each.branch})" if each.branch else each.project
         name = short[f"session:{each.id}"].removeprefix("session:")
-        when = each.ended or ("undated" if each.size else "purged")
-        first = [name, when[:16].replace("T", " "), ", ".join(filter(None, details)), place]
+        first = [name, _when(each), ", ".join(filter(None, details)), place]
         print_text("  ".join(printable(as_words(word)) for word in first if word))
         if words := each.title or each.prompt:
             print_text(f"    {one_line(words, 100)}")
+        if each.copy_of:
+            print_text(f"    a copy of {printable(short[f'session:{each.copy_of}'])}, which has all of its turns")
     return Exit.DONE if found else Exit.FINDINGS
+
+
+def _when(each: "SessionEntry") -> str:
+    """Returns when the last turn of a session was; of one without a time, why there is none."""
+    without = "purged" if each.is_purged else "undated" if each.turns else "copy"
+    return each.ended[:16].replace("T", " ") if each.ended else without
 
 
 def _thousands(number: int) -> str:

@@ -21,7 +21,7 @@ from slicebase.context.manifest import (
     usually_shown,
 )
 from slicebase.context.render import RENDERER, Sheet, heading, one_line, render
-from slicebase.context.words import Word, character_start, folded, next_character, simplified, without_unspaced
+from slicebase.context.words import Word, character_start, folded, in_usual_form, next_character, without_unspaced
 from slicebase.core.hashing import BYTES_PER_TOKEN, TOKENIZER, digest, tokens
 from slicebase.graph.policy import SlicePolicyV1
 from slicebase.runs.records import Span
@@ -66,10 +66,12 @@ def excerpt(text: str, asked: re.Pattern[str] | None, limit: int) -> tuple[int, 
 
 
 def _densest_start(text: str, asked: re.Pattern[str], width: int) -> int:
-    as_indexed = text if text.isascii() else folded(simplified(text))
-    hits = [(match.start(), match[0].casefold()[:_ALIKE]) for match in asked.finditer(as_indexed)]
+    usual = in_usual_form(text)
+    as_indexed = text if text.isascii() else folded(usual.text)
+    found = ((match.span(), match[0]) for match in asked.finditer(as_indexed))
+    hits = [(usual.span(*span)[0], word.casefold()[:_ALIKE]) for span, word in found]
     there = {position for position, _ in hits}
-    other = ((at, match) for at, _, form in respelled(text) if at not in there and (match := asked.match(form)))
+    other = ((at, match) for at, _, form in respelled(text) if at not in there and (match := asked.match(folded(form))))
     hits = sorted(hits + [(at, match[0].casefold()[:_ALIKE]) for at, match in other])
     most, middle, first = 0, 0, 0
     inside: Counter[str] = Counter()

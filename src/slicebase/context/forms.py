@@ -1,6 +1,7 @@
 """Other forms of words under which a text is found: they are added at the end of the text that is indexed.
 
-These are the parts of `camelCase`, `mueller` for `müller`, `1000` for `1,000`, and Korean words without particles.
+These are the parts of `camelCase`, `mueller` for `müller`, `lodz` for `łódź`, `1000` for `1,000`, and Korean words
+without particles.
 """
 
 import re
@@ -9,7 +10,7 @@ from functools import cache, lru_cache
 from typing import Final
 
 from slicebase.context.identifiers import humps_at, humps_in
-from slicebase.context.words import in_characters_and_pairs, simplified
+from slicebase.context.words import UNDECOMPOSED, in_characters_and_pairs, plain, simplified
 
 
 def for_index(text: str, humps: Collection[str] | None = None) -> str:
@@ -21,8 +22,8 @@ def for_index(text: str, humps: Collection[str] | None = None) -> str:
     if not parts and text.isascii() and not _may_have_groups(text):
         return text  # most short texts
     other = " ".join(_other_forms(text, parts))
-    plain = in_characters_and_pairs(text)
-    return f"{plain}\n{other}" if other else plain
+    words = in_characters_and_pairs(text)
+    return f"{words}\n{other}" if other else words
 
 
 def _other_forms(text: str, humps: Collection[str]) -> Iterator[str]:
@@ -117,7 +118,7 @@ def _foreign_words(text: str) -> Iterator[tuple[int, str]]:
 
 
 _KOREAN: Final = r"[\uac00-\ud7a3]{2,}"
-_IN_BOTH_CASES: Final = "äöüßæøåœÄÖÜẞÆØÅŒ\u212b"
+_IN_BOTH_CASES: Final = f"äöüåÄÖÜÅ\u212b{UNDECOMPOSED}"
 
 
 @cache
@@ -131,8 +132,8 @@ def _has_digraph() -> re.Pattern[str]:
     return re.compile(f"[{_IN_BOTH_CASES}]")
 
 
-_DIGRAPHS: Final = {"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "æ": "ae", "ø": "oe", "å": "aa", "œ": "oe"}
-_TWO_LETTERS: Final = str.maketrans(_DIGRAPHS)
+_DIGRAPHS: Final = {"ä": "ae", "ö": "oe", "ü": "ue", "ø": "oe", "å": "aa"}
+_TWO_LETTERS: Final = str.maketrans(_DIGRAPHS | {one.upper(): two.title() for one, two in _DIGRAPHS.items()})
 # Particles of Korean nouns; of two in a row (에서 + 는), both are cut off, one after the other.
 _PARTICLES: Final = tuple(
     """
@@ -144,7 +145,8 @@ _PARTICLES: Final = tuple(
 
 @lru_cache(maxsize=20_000)
 def other_forms(word: str, shortest: int = 2) -> tuple[str, ...]:
-    """Returns other forms under which a word is found: `mueller` for `Müller`, Korean words without particles.
+    """Returns other forms under which a word is found: `mueller` for `Müller`, `aeroe` and `aero` for `Ærø`, Korean
+    words without particles.
 
     At least `shortest` syllables of a Korean word stay.
     """
@@ -152,13 +154,13 @@ def other_forms(word: str, shortest: int = 2) -> tuple[str, ...]:
         return ()
     if "\uac00" <= word[0] <= "\ud7a3":
         return tuple(_without_particles(word, shortest))
-    other = spelled(word.lower())
-    return (other,) if other != word.lower() else ()
+    low = word.lower()
+    return tuple(form for form in dict.fromkeys((spelled(low), plain(low))) if form != low)
 
 
 def spelled(text: str) -> str:
     """Returns a text with two letters for those that are also written as two: `Mueller` for `Müller`."""
-    return text.translate(_TWO_LETTERS)
+    return plain(text.translate(_TWO_LETTERS))
 
 
 def _without_particles(word: str, shortest: int) -> Iterator[str]:

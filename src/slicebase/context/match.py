@@ -14,7 +14,7 @@ from slicebase.context.beginnings import indexed_beginning
 from slicebase.context.forms import in_groups, spelled
 from slicebase.context.identifiers import as_written, in_any_case, is_name, named_in
 from slicebase.context.query import Query, Term
-from slicebase.context.words import for_question, runs, simplified, unaccented
+from slicebase.context.words import for_question, plain, runs, simplified, unaccented
 
 
 class Match(IntEnum):
@@ -189,6 +189,11 @@ class TermPattern:
             sought = re.compile(rf"{self.pattern.pattern}\w*", re.IGNORECASE) if goes_on else self.pattern
             yield from (match.span() for match in sought.finditer(text))
 
+    def in_forms(self, forms: Iterable[tuple[int, int, str]]) -> Iterator[tuple[int, int]]:
+        """Yields the spans of words whose other forms begin with the term: `muell*` for `Müller`."""
+        if self.term.begins and not self.term.quoted:
+            yield from ((start, end) for start, end, form in forms if self.pattern.match(unaccented(form)))
+
     def is_in(self, text: str) -> bool:
         """Returns whether a text has the term."""
         usual = simplified(text)
@@ -199,7 +204,7 @@ class TermPattern:
         if self._forms:
             grouped = set(in_groups(usual))
             return any(form in grouped for form in self.term.other) or any(each.search(usual) for each in self._others)
-        return any(self.pattern.search(form) for form in (unaccented(usual), spelled(usual)))
+        return any(self.pattern.search(form) for form in (unaccented(usual), spelled(usual), unaccented(plain(usual))))
 
     def may_be_in(self, text: str) -> bool:
         """Returns whether a text can have the term, by its letters: this takes no regular expression."""

@@ -5,10 +5,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from slicebase.context.forms import formed
+from slicebase.context.forms import formed, respelled
 from slicebase.context.match import Match, TermPattern
 from slicebase.context.query import Term
-from slicebase.context.words import ASKING, character_start, folded, next_character, simplified
+from slicebase.context.words import ASKING, character_start, folded, in_usual_form, next_character
 
 _WIDTH: Final = 200  # characters
 _SPACE: Final = re.compile(r"\s+")
@@ -62,15 +62,18 @@ class Marker:
         for at, (_, _, stem) in enumerate(tokens):
             if stem in self._by_stem:
                 found += self._marks_at(tokens, at, self._by_stem[stem])
-        usual = simplified(text)
+        read = in_usual_form(text)
+        usual = read.text
         for number, sought in self._exact:
-            found += (TermMark(start, end, number) for start, end in sought.places(usual))
+            found += (TermMark(*read.span(start, end), number) for start, end in sought.places(usual))
             if not text.isascii() and not any(mark.term == number for mark in found):
-                found += (TermMark(start, end, number) for start, end in sought.places(folded(usual)))
+                places = [*sought.places(folded(usual))] or sought.in_forms(respelled(usual))
+                found += (TermMark(*read.span(start, end), number) for start, end in places)
         if missing := self._formed.keys() - {mark.term for mark in found}:
             low = usual.lower() if usual.isascii() else None  # accents may stand between the letters
             if missing := {number for number in missing if low is None or self._formed[number] in low}:
-                found += self._in_other_forms(usual, missing)
+                other = self._in_other_forms(usual, missing)
+                found += (TermMark(*read.span(start, end), number) for start, end, number in other)
         return sorted(set(found))
 
     def _marks_at(self, tokens: Sequence[Token], at: int, candidates: Iterable[_Sought]) -> Iterator[TermMark]:

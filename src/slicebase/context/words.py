@@ -1,7 +1,7 @@
 """The words of a text for search, and the label at its beginning."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import pairwise
 from typing import Final, NamedTuple
@@ -16,6 +16,12 @@ class Word(NamedTuple):
 
 
 _WIDE_CHARACTERS: Final = "\u3000\uff01-\uff5e"
+# Letters in other forms: kana of half width, ligatures, presentation forms of Hebrew and Arabic, letters of formulas,
+# digraphs of one character, and Han for compatibility.
+_OTHER_FORMS: Final = (
+    "\uff61-\uff9f\ufb00-\ufb06\ufb13-\ufb17\ufb1d-\ufb4f\ufb50-\ufbb1\ufbd3-\ufdfb\ufe80-\ufefc\U0001d400-\U0001d7ff"
+    "\u0132\u0133\u017f\u01c4-\u01cc\u01f1-\u01f3\uf900-\ufaff\U0002f800-\U0002fa1f"
+)
 # Scripts without spaces between words: Thai, Lao, Burmese, Khmer, kana, Han.
 _UNSPACED: Final = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
@@ -31,7 +37,7 @@ def _unspaced() -> re.Pattern[str]:
 @cache
 def _has_unspaced_or_wide() -> re.Pattern[str]:
     """Returns a pattern that is searched for at once: most texts that are not ASCII have a dash or an arrow."""
-    return re.compile(f"[{_UNSPACED}{_WIDE_CHARACTERS}]")
+    return re.compile(f"[{_UNSPACED}{_WIDE_CHARACTERS}{_OTHER_FORMS}]")
 
 
 def in_characters_and_pairs(text: str) -> str:
@@ -68,13 +74,66 @@ _WIDE: Final = {0x3000: 0x20} | {code: code - 0xFEE0 for code in range(0xFF01, 0
 
 
 def simplified(text: str) -> str:
-    """Returns a text with letters, digits and marks of full width in their usual width."""
-    return text if text.isascii() or not _has_wide().search(text) else text.translate(_WIDE)
+    """Returns a text with letters, digits and marks in their usual form: not of full or half width, and no ligatures.
+
+    The form of a letter may be longer or shorter than the letter: `in_usual_form` keeps the places.
+    """
+    if text.isascii() or not _has_other_form().search(text):
+        return text
+    return _other_form().sub(lambda match: _usual_form(match[0]), text.translate(_WIDE))
 
 
 @cache
-def _has_wide() -> re.Pattern[str]:
-    return re.compile(f"[{_WIDE_CHARACTERS}]")
+def _has_other_form() -> re.Pattern[str]:
+    return re.compile(f"[{_WIDE_CHARACTERS}{_OTHER_FORMS}]")
+
+
+@cache
+def _other_form() -> re.Pattern[str]:
+    """Returns the pattern of one letter, with the mark of half width that belongs to it."""
+    return re.compile(f"[{_OTHER_FORMS}][\uff9e\uff9f]?")
+
+
+@cache
+def _usual_form(letter: str) -> str:
+    from unicodedata import normalize  # imported here for a fast start
+
+    return normalize("NFKC", letter)
+
+
+class Usual(NamedTuple):
+    """A text in its usual form, and for each of its characters where the one that it stands for begins and ends."""
+
+    text: str
+    starts: Sequence[int] | None = None  # None where every character keeps its place
+    ends: Sequence[int] = ()
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        """Returns the span in the text as it was written."""
+        if self.starts is None:
+            return start, end
+        first = self.starts[start] if start < len(self.starts) else self.ends[-1]
+        return first, max(first, self.ends[end - 1] if end else 0)
+
+
+def in_usual_form(text: str) -> Usual:
+    """Returns what `simplified` does, with the places in the text."""
+    usual = simplified(text)
+    if usual is text or not _other_form().search(text):
+        return Usual(usual)
+    starts: list[int] = []
+    ends: list[int] = []
+    place = 0
+    for match in _other_form().finditer(text):
+        starts += range(place, match.start())
+        ends += range(place + 1, match.start() + 1)
+        length = len(_usual_form(match[0]))
+        starts += [match.start()] * length
+        ends += [match.end()] * length
+        place = match.end()
+    starts += range(place, len(text))
+    ends += range(place + 1, len(text) + 1)
+    return Usual(usual, starts, ends)
 
 
 def unaccented(text: str) -> str:
@@ -83,8 +142,8 @@ def unaccented(text: str) -> str:
 
 
 def folded(text: str) -> str:
-    """Returns a text without accents in which every character has its place."""
-    return "".join([_without_accent(letter) or letter for letter in text])
+    """Returns a text without accents and strokes in which every character has its place."""
+    return "".join([_in_one_letter(letter) for letter in text])
 
 
 @cache
@@ -93,6 +152,29 @@ def _without_accent(letter: str) -> str:
 
     base = normalize("NFD", letter)[0]
     return base if base.isascii() else "" if "\u0300" <= letter <= "\u036f" else letter
+
+
+@cache
+def _in_one_letter(letter: str) -> str:
+    other = plain(letter)
+    return _without_accent(other if len(other) == 1 else letter) or letter
+
+
+# Letters that are not made of another one and an accent, and how they are written on keyboards without them.
+_PLAIN_LETTERS: Final = {
+    "æ": "ae", "œ": "oe", "ß": "ss", "þ": "th", "ø": "o", "đ": "d", "ð": "d", "ł": "l", "ı": "i", "ŋ": "n", "ħ": "h",
+    "ŧ": "t",
+}  # fmt: skip
+_IN_TITLES: Final = {"ẞ": "SS"} | {
+    letter.upper(): plain.title() for letter, plain in _PLAIN_LETTERS.items() if letter not in "ßı"
+}
+UNDECOMPOSED: Final = "".join((*_PLAIN_LETTERS, *_IN_TITLES))
+_TO_PLAIN: Final = str.maketrans(_PLAIN_LETTERS | _IN_TITLES)
+
+
+def plain(text: str) -> str:
+    """Returns a text in which such letters are written with those of ASCII: `Thor` for `Þor`."""
+    return text if text.isascii() else text.translate(_TO_PLAIN)
 
 
 # What a reader sees as one character may be several: a letter with its accents, a flag, a family of emoji

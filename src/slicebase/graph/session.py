@@ -44,6 +44,11 @@ class OfSession:
         return fact(self.session, "model")
 
     @property
+    def copy_of(self) -> str:
+        """The session that has all turns of this one, which has none of its own."""
+        return fact(self.session, "copy_of")
+
+    @property
     def resume(self) -> str:
         """The command that resumes the session in its folder."""
         return resume_command(self.session)

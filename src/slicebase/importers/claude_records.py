@@ -85,13 +85,23 @@ def _blocks(content: Any) -> Any:
     return [_block(block) for block in content] if isinstance(content, list) else content
 
 
+_OF_REQUEST: Final = ("caller", "cache_control")  # in a block: what a client asked for, and nothing that was said
+
+
 def _block(block: Any) -> Any:
     if not isinstance(block, dict):
         return block
-    kept = {key: value for key, value in block.items() if not _is_absent(value) and key != "caller"}
+    kept = {key: value for key, value in block.items() if not _is_absent(value) and key not in _OF_REQUEST}
     if isinstance(kept.get("content"), list):
-        kept["content"] = [_block(inner) for inner in kept["content"]]
+        inside = [_block(inner) for inner in kept["content"]]
+        kept["content"] = _text_alone(inside) if kept.get("type") == "tool_result" else inside
     return kept
+
+
+def _text_alone(blocks: list[Any]) -> Any:
+    """Returns the text of a result that is its only block: clients write that, or the text alone."""
+    only = blocks[0] if len(blocks) == 1 and isinstance(blocks[0], dict) else {}
+    return only["text"] if only.keys() == {"type", "text"} and only["type"] == "text" else blocks
 
 
 # The content of a record

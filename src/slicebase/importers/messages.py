@@ -5,17 +5,21 @@
   the file's name and their number.
 
 - Logs of several agents and of benchmarks (Who&When, τ-bench, τ²-bench) have such a list as `history`, `traj` or below
-  `simulations`. What else they say about it (rewards, tasks, mistakes) are facts of the session, named by their path.
+  `simulations`. What else they say about it or about a message (rewards, tasks, mistakes) are facts of the session,
+  named by their path.
 
 A message follows the one before it, unless it names its parent. The name of who speaks is the name of the message's
-parts: `name`, or a role that is the name of an agent. Items of the Responses interface are also read.
+parts: `name`, or a role that is the name of an agent. A role that is not known is one where only logs of agents have
+such a list, or where no message has the role of a model. Beside an assistant it is unknown, which is reported.
+Items of the Responses interface are also read.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Any, Final, NamedTuple
 
-from slicebase.graph.turn import Part
+from slicebase.graph.turn import Part, Role
 from slicebase.importers.batches import BatchBuilder
 from slicebase.importers.blocks import (
     ROLES_BY_NAME,
@@ -38,13 +42,19 @@ from slicebase.importers.times import start_of
 from slicebase.importers.values import Batch, Format, Head, ImportSource, Options, Read
 
 NAME: Final = "messages"
-ESSENCE: Final = without("usage")
+_WITHOUT_USAGE: Final = without("usage")
+_WITHOUT_CACHE: Final = without("cache_control")
 
 AGENT_LISTS: Final = ("history", "traj", "trajectory", "chat_history")  # of logs with several agents
 # A `history` may belong to any program. One of these fields beside it, or names of speakers in it, mark such a log.
 LOG_MARKS: Final = frozenset(
     {"reward", "task_id", "trial", "mistake_agent", "mistake_step", "mistake_reason", "is_correct", "is_corrected",
      "question", "ground_truth"}
+)  # fmt: skip
+# What a log says about one of its messages.
+JUDGEMENTS: Final = frozenset(
+    {"reward", "reward_info", "score", "mistake", "mistake_agent", "mistake_step", "mistake_reason", "is_correct",
+     "is_corrected", "is_mistake", "ground_truth"}
 )  # fmt: skip
 MESSAGE_LISTS: Final = ("messages", "conversations", "conversation", *AGENT_LISTS)
 SESSION_GROUPS: Final = ("simulations", "results", "runs", "trajectories")  # lists of objects with such a list
@@ -60,8 +70,18 @@ _NO_FACTS: Final = frozenset(
         "info.environment_info.tool_defs", *SESSION_IDS, *TIMES, *MESSAGE_LISTS, *SESSION_GROUPS,
     }
 )  # fmt: skip
+_LOOK_AHEAD: Final = 200  # messages that are not in a list: among these, one with the role of a model is looked for
 _FACT_LENGTH: Final = 10_000  # characters
 _FACTS_LENGTH: Final = 50_000  # of all facts of a session
+
+
+def _essence(message: SourceRecord) -> SourceRecord:
+    """Returns what identifies a message. Where a request may be cached moves from one copy of a list to the next."""
+    kept = _WITHOUT_USAGE(message)
+    content = kept.get("content")
+    if isinstance(content, list) and any("cache_control" in block for block in as_objects(content)):
+        kept["content"] = [_WITHOUT_CACHE(block) if isinstance(block, dict) else block for block in content]
+    return kept
 
 
 def sniff(head: Head) -> bool:
@@ -76,11 +96,25 @@ def _is_message(value: Any) -> bool:
     if not isinstance(value, dict):
         return False
     if as_name(value.get("role")):
-        return "content" in value or (value["role"] in ROLES_BY_NAME and bool(value.keys() & _CALLS))
+        return "content" in value or (_role_named(value["role"]) is not None and bool(value.keys() & _CALLS))
     return {"from", "value"} <= value.keys() or is_item(value)
 
 
 _CALLS: Final = frozenset({"tool_calls", "function_call"})
+
+
+def _role_named(name: str) -> Role | None:
+    return ROLES_BY_NAME.get(name) or ROLES_BY_NAME.get(name.lower())
+
+
+def _is_by_model(message: Any) -> bool:
+    """Returns whether a message has the role of a model: then other roles are not the names of agents."""
+    name = _role_of(message) if isinstance(message, dict) else None
+    return name is not None and _role_named(name) == "assistant"
+
+
+def _role_of(message: SourceRecord) -> str | None:
+    return as_name(message.get("role")) or as_name(message.get("from"))
 
 
 class MessageLog(NamedTuple):
@@ -91,6 +125,7 @@ class MessageLog(NamedTuple):
     where: str
     around: SourceRecord | None = None
     of_agents: bool = False  # a role that is not known is the name of an agent
+    key: str = "messages"  # of the list
 
 
 def _logs(value: Any, where: str) -> list[MessageLog]:
@@ -113,8 +148,8 @@ def _log(value: Any, where: str, around: SourceRecord | None = None) -> MessageL
     is_marked = bool(value.keys() & LOG_MARKS) or any("name" in message for message in messages)
     if key in AGENT_LISTS and not is_marked:
         return MessageLog(value, [], where)
-    of_agents = key in AGENT_LISTS or not any(as_name(each.get("role")) in ROLES_BY_NAME for each in messages)
-    return MessageLog(value, value.get(key) or [], where, around, of_agents)
+    of_agents = key in AGENT_LISTS or "mistake_agent" in value or not any(map(_is_by_model, messages))
+    return MessageLog(value, value.get(key) or [], where, around, of_agents, key)
 
 
 def start(options: Options) -> Read:
@@ -128,24 +163,41 @@ def _read(source: ImportSource, options: Options) -> Iterator[Batch]:
     builder = BatchBuilder(NAME)
     fallback = options.session or source.stem
     common = Thread(builder, None, fallback)
-    sessions = 0
+    facts = _Facts(builder, common.session)
+    sessions = number = 0
 
     def line_of(value: SourceRecord, line: RecordLine) -> Iterator[Batch]:
-        nonlocal sessions
+        nonlocal sessions, number
         logs = _logs(value, line.where)
         for log in logs or [MessageLog(value, [], line.where)]:
             if not log.messages:
                 builder.record(line.size)
-                yield from common.admit(log.value, log.where, ESSENCE, _build)
+                facts.add(_judged(log.value, f"messages[{number}]."), log.where)
+                number += 1
+                yield from common.admit(log.value, log.where, _essence, _build_agents if of_agents else _build)
                 continue
             named = as_name(_first(log.value, SESSION_IDS))
             thread = Thread(builder, named, fallback if sessions == 0 else f"{fallback}#{sessions}")
             sessions += 1
             yield from _session(thread, log, line.size // len(logs))
 
-    common.clock.now, lines = start_of(json_records(source, _is_record), _first_time)
+    of_agents, records = _agents_among(json_records(source, _is_record))
+    common.clock.now, lines = start_of(records, _first_time)
     yield from read_sessions(builder, lines, line_of)
     yield from builder.close()
+
+
+def _agents_among(lines: Iterable[RecordLine]) -> tuple[bool, Iterator[RecordLine]]:
+    """Returns whether roles that are not known are names of agents, by the first messages, and all lines."""
+    ahead: list[RecordLine] = []
+    rest = iter(lines)
+    for line in rest:
+        ahead.append(line)
+        if _is_by_model(line.piece.value):
+            return False, chain(ahead, rest)
+        if len(ahead) >= _LOOK_AHEAD or _logs(line.piece.value, ""):
+            break
+    return True, chain(ahead, rest)
 
 
 def _session(thread: Thread, log: MessageLog, size: int) -> Iterator[Batch]:
@@ -153,14 +205,17 @@ def _session(thread: Thread, log: MessageLog, size: int) -> Iterator[Batch]:
     title = as_name(log.value.get("title")) or as_name(log.value.get("name"))
     if title:
         builder.title(thread.session, title)
-    builder.facts(thread.session).update(_facts(log, builder))
+    facts = _Facts(builder, thread.session)
+    facts.add(_said_of(log), log.where)
     thread.clock.now, _ = start_of(log.messages, _time)
-    messages = [*_instructions(log), *log.messages]
+    given = _instructions(log)
+    messages = [*given, *log.messages]
     for number, message in enumerate(messages):
         builder.record(size // len(messages))
         place = f"{log.where}.messages[{number}]"
         if isinstance(message, dict):
-            yield from thread.admit(message, place, ESSENCE, _build_agents if log.of_agents else _build)
+            facts.add(_judged(message, f"{log.key}[{number - len(given)}]."), place)
+            yield from thread.admit(message, place, _essence, _build_agents if log.of_agents else _build)
         else:
             builder.skip("not-object", place)
     yield from builder.close(thread.session)
@@ -169,21 +224,40 @@ def _session(thread: Thread, log: MessageLog, size: int) -> Iterator[Batch]:
 # Facts
 
 
-def _facts(log: MessageLog, builder: BatchBuilder) -> SourceRecord:
-    """Returns what is said about a list of messages: by its object, by the one around it, and by its task there."""
+class _Facts:
+    """The facts of a session, up to a length in all."""
+
+    def __init__(self, builder: BatchBuilder, session: str) -> None:
+        self._builder = builder
+        self._session = session
+        self._left = _FACTS_LENGTH
+        self._is_noted = False
+
+    def add(self, stated: Iterable[tuple[str, Any]], where: str) -> None:
+        given, _ = repaired(dict(stated))
+        for name, value in given.items():
+            shown = _cut(value)
+            if (self._left < 0 or shown != value) and not self._is_noted:
+                self._is_noted = True
+                self._builder.note("long-facts", where)
+            if self._left < 0:
+                return
+            self._builder.facts(self._session)[name] = shown
+            self._left -= len(name) + len(str(shown))
+
+
+def _said_of(log: MessageLog) -> Iterator[tuple[str, Any]]:
+    """Yields what is said about a list of messages: by the object around it, by its task there, and by its object."""
     around = log.around or {}
     tasks = as_objects(around.get("tasks"))
     task = next((each for each in tasks if each.get("id") == log.value.get("task_id")), {})
-    stated, _ = repaired(dict([*_stated(around), *_stated(task, "task."), *_stated(log.value)]))
-    left, shown = _FACTS_LENGTH, {}
-    for name, value in stated.items():
-        shown[name] = _cut(value)
-        left -= len(name) + len(str(shown[name]))
-        if left < 0:
-            break
-    if shown != stated:
-        builder.note("long-facts", log.where)
-    return shown
+    return chain(_stated(around), _stated(task, "task."), _stated(log.value))
+
+
+def _judged(message: SourceRecord, path: str) -> Iterator[tuple[str, Any]]:
+    """Yields what a log says about a message."""
+    said = {key: message[key] for key in JUDGEMENTS & message.keys()}
+    return _stated({key: said[key] for key in sorted(said)}, path)
 
 
 def _stated(value: SourceRecord, path: str = "") -> Iterator[tuple[str, Any]]:
@@ -240,7 +314,7 @@ def _build(message: SourceRecord, flag: Flag) -> TurnDraft | NonTurn | Fault:
             return Fault("unknown-record", str(message.get("type")), own, lost=holds_text(message))
         return TurnDraft(*content, source_id=own, parent=parent, time=time)
     name = str(message.get("role") or message.get("from"))
-    role = ROLES_BY_NAME.get(name)
+    role = _role_named(name)
     if role is None:
         flag("unknown-role", name)
     speaker = as_name(_first(message, SPEAKERS)) or (name if role is None else None)
@@ -251,9 +325,9 @@ def _build(message: SourceRecord, flag: Flag) -> TurnDraft | NonTurn | Fault:
 
 
 def _build_agents(message: SourceRecord, flag: Flag) -> TurnDraft | NonTurn | Fault:
-    """Reads a message of a log in which a role that is not known is the name of an agent."""
-    role = as_name(message.get("role"))
-    if role is None or role in ROLES_BY_NAME:
+    """Reads a message where a role that is not known is the name of an agent."""
+    role = _role_of(message)
+    if role is None or _role_named(role):
         return _build(message, flag)
     named = message if _first(message, SPEAKERS) else {**message, "name": role}
     return _build({**named, "role": "assistant"}, flag)
@@ -262,7 +336,7 @@ def _build_agents(message: SourceRecord, flag: Flag) -> TurnDraft | NonTurn | Fa
 def _parts(message: SourceRecord, role: str, flag: Flag) -> Iterator[Part]:
     yield from text_parts(message.get("reasoning_content") or message.get("reasoning"), "thinking")
     content = parts_of(message.get("content") if "content" in message else message.get("value"), flag)
-    if ROLES_BY_NAME.get(role) == "tool" and not any(part.type == "tool_result" for part in content):
+    if _role_named(role) == "tool" and not any(part.type == "tool_result" for part in content):
         yield _result(message, content)
         content = [part for part in content if part.type == "pointer"]
     yield from content

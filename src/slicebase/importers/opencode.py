@@ -4,14 +4,18 @@ That is what `opencode export` writes. Sessions in opencode's own folder and dat
 
 - A message is a turn that follows the one before it. A tool's part is the call and, once it has ended, its result.
 - The summary of a compaction is a turn of the system. What opencode itself added to a message is marked hidden.
+- The instructions that a message names as `system` are a hidden turn of the system before it: of those that messages
+  repeat, each text once.
 - The session of a subagent continues the turn whose call names it.
 - The last message of a session that still grows is not a turn until it is finished.
 - A store that was read before says of each message which one it is (`SEEN_KEY`), and only so much of those seen before.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+import json
+from collections.abc import Callable, Generator, Iterator, Mapping
 from typing import Any, Final
 
+from slicebase.core.hashing import raw_digest
 from slicebase.graph.turn import Part
 from slicebase.importers.batches import BatchBuilder
 from slicebase.importers.blocks import (
@@ -28,7 +32,7 @@ from slicebase.importers.blocks import (
 )
 from slicebase.importers.elements import json_elements
 from slicebase.importers.json_stream import RecordLine
-from slicebase.importers.seen import SeenMessages
+from slicebase.importers.seen import KeyedMessage, SeenMessages
 from slicebase.importers.silence import holds_text
 from slicebase.importers.subagents import session_keys
 from slicebase.importers.thread import Fault, NonTurn, SourceRecord, Thread, TurnDraft, read_sessions
@@ -37,6 +41,7 @@ from slicebase.importers.values import Batch, Format, Head, ImportSource, KnownA
 NAME: Final = "opencode"
 SESSION: Final = "ses_"  # how the ids of sessions begin
 GROWING: Final = "growing"  # set in a session that changed a short time ago
+SYSTEM: Final = "#system"  # after the id of a message: the turn of its instructions
 SEEN_KEY: Final = "seen"  # the digest of a message, from a store that was read before
 FACTS: Final = {"directory": "cwd", "version": "version", "parentID": "parent_session"}
 # Parts without content for the model: steps, snapshots of files, errors of the provider that were retried.
@@ -94,8 +99,20 @@ def _keyed(message: Any, seen: SeenMessages) -> Any:
 def fields_of(message: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the fields of a message by which a session is read without what the message says."""
     info = {name: message["info"][name] for name in ("id", "modelID") if isinstance(message["info"].get(name), str)}
+    if given := _instructions(message["info"]):
+        info["system"] = [_key(each) for each in given]
     parts = [{"tool": "task", "state": {"metadata": {"sessionId": child}}} for child in _children(message)]
     return {"info": info, "parts": parts}
+
+
+def _instructions(info: Mapping[str, Any]) -> list[Any]:
+    """Returns the texts of the instructions that a message names: clients write a list of them, or one."""
+    given = info.get("system")
+    return [each for each in (given if isinstance(given, list) else [given]) if each]
+
+
+def _key(given: Any) -> str:
+    return raw_digest(json.dumps(given, sort_keys=True).encode())[:20].hex()
 
 
 def _session(builder: BatchBuilder, thread: Thread, value: SourceRecord, line: RecordLine) -> Iterator[Batch]:
@@ -108,6 +125,7 @@ def _session(builder: BatchBuilder, thread: Thread, value: SourceRecord, line: R
     thread.clock.now = _created(info) or 0
     starters: list[tuple[StarterKey, str]] = []
     first: str | None = None
+    told: set[str] = set()  # the instructions that were turns, by their keys
     for number, message in enumerate(messages):
         place = f"{line.where}.messages[{number}]"
         builder.record(line.size // len(messages))
@@ -118,7 +136,9 @@ def _session(builder: BatchBuilder, thread: Thread, value: SourceRecord, line: R
             builder.skip("unfinished", place, lost=False)
             continue
         builder.answered_by(thread.session, message["info"].get("modelID"))
-        yield from thread.admit(message, place, _essence, _build)
+        own = yield from _told(thread, message, f"{place}.info.system", told)
+        first = first or thread.last
+        yield from thread.admit(own, place, _essence, _build)
         first = first or thread.last
         if turn := thread.last:
             keys = (key for child in _children(message) for key in session_keys(thread.session, child))
@@ -130,6 +150,29 @@ def _session(builder: BatchBuilder, thread: Thread, value: SourceRecord, line: R
     waits = [(key, [first]) for key in session_keys(parent, thread.session)] if first and parent else []
     if starters or waits:
         yield Batch(None, agents=KnownAgents(starters, waits))
+
+
+def _told(thread: Thread, message: SourceRecord, place: str, told: set[str]) -> Generator[Batch, None, SourceRecord]:
+    """Adds the turn of the instructions of a message that no message before it had. Returns the message to read.
+
+    A message with such a turn is not kept as one that was seen: its instructions have to be read again, too.
+    """
+    info = message["info"]
+    is_seen = isinstance(message, KeyedMessage) and message.seen is not None
+    named = {each if is_seen else _key(each): each for each in _instructions(info)}
+    new = {key: each for key, each in named.items() if key not in told}
+    told.update(new)
+    if not new:
+        return message
+    if isinstance(message, KeyedMessage) and is_seen:  # the message that had them before it is gone
+        message.memory.fits = False
+        return message
+    thread.builder.record()
+    name = f"{info['id']}{SYSTEM}" if as_name(info.get("id")) else None
+    parts = [{"type": "text", "text": each, "synthetic": True} for each in new.values()]
+    record = {"info": {"id": name, "role": "system", "time": {"created": _created(info)}}, "parts": parts}
+    yield from thread.admit(record, place, _essence, _build)
+    return dict(message)
 
 
 def _created(info: SourceRecord) -> Any:

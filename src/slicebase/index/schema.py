@@ -11,7 +11,7 @@ from typing import Final, cast
 import apsw
 
 from slicebase.context.snippets import Token
-from slicebase.context.words import simplified
+from slicebase.context.words import in_usual_form
 from slicebase.index.disposable import DatabaseLayout
 
 # Words
@@ -31,11 +31,13 @@ class Tokenizer:
 
     def tokens(self, text: str) -> list[Token]:
         """Returns the words of a text: start, end and stem of each."""
-        text = simplified(text)  # every character keeps its place
-        data = text.encode()
+        usual = in_usual_form(text)
+        data = usual.text.encode()
         found = self._tokenizer(data, apsw.FTS5_TOKENIZE_DOCUMENT, None, include_colocated=False)
         tokens = cast("list[Token]", found)
-        return tokens if text.isascii() else _in_characters(data, tokens)
+        if not usual.text.isascii():
+            tokens = _in_characters(data, tokens)
+        return [(*usual.span(start, end), stem) for start, end, stem in tokens] if usual.starts else tokens
 
     def stems(self, text: str) -> list[str]:
         """Returns the stems of the words of a text."""
@@ -121,4 +123,4 @@ CREATE VIRTUAL TABLE vocabulary USING fts5vocab (words, row);
 CREATE VIRTUAL TABLE occurrence USING fts5vocab (words, instance);
 """
 
-FILES_LAYOUT: Final = DatabaseLayout(application=0x534C4346, version=4, schema=_SCHEMA)  # "SLCF"
+FILES_LAYOUT: Final = DatabaseLayout(application=0x534C4346, version=5, schema=_SCHEMA)  # "SLCF"

@@ -12,6 +12,7 @@ from slicebase.truth.database import Database
 from slicebase.truth.texts import keep_texts
 
 PURGED_FACT = "purged"  # what marks a session of which something was purged
+COPY_FACT = "copy_of"  # the session that has all turns of a session which has none of its own
 
 
 # Where a session was held: a copy of its turns in another folder does not move it.
@@ -19,12 +20,22 @@ _HELD = ("cwd", "git_branch", "version")
 
 
 def append_facts(
-    database: Database, session: Session, newest: SessionRecord | None, before: Session | None, *, is_copy: bool
+    database: Database,
+    session: Session,
+    newest: SessionRecord | None,
+    before: Session | None,
+    *,
+    is_copy: bool,
+    copied: str | None = None,
 ) -> None:
     """Appends the facts of a session that the source states, if they are new or changed.
 
-    `is_copy` says that all turns beside them are stored already.
+    `is_copy` says that all turns beside them are stored already, and `copied` in which other session.
     """
+    if copied and before is None:
+        session = replace(session, facts={**session.facts, COPY_FACT: copied})
+    elif before and not is_copy and COPY_FACT in before.facts:  # now it has turns of its own
+        before = replace(before, facts={name: value for name, value in before.facts.items() if name != COPY_FACT})
     if is_copy and before:
         held = {name: before.facts[name] for name in _HELD if name in before.facts}
         session = replace(session, facts={**session.facts, **held})

@@ -75,7 +75,9 @@ class TurnWriter:
         stored = self._turns.find(turn.id for turn in offered if arriving is None or not arriving.place(turn.id))
         new, known, conflicts = _classify(offered, stored)
         restated = tuple(edge for turn in known if turn.id in stored for edge in _restated(turn, stored[turn.id]))
-        self._keep_facts(is_copy=bool(offered or stored_beside) and not new)
+        homes = (stored[turn.id].record.session for turn in known if turn.id in stored)
+        copied = None if new else next((home for home in homes if home != self._session.id), None)
+        self._keep_facts(is_copy=bool(offered or stored_beside) and not new, copied=copied)
         count = len(known) + stored_beside
         if not new:
             return AddedTurns(known=count, conflicts=conflicts, restated=restated)
@@ -93,10 +95,10 @@ class TurnWriter:
         """The numbers of the added turns, and of their parents in the same session."""
         return {**self._above, **self.numbers}
 
-    def _keep_facts(self, *, is_copy: bool) -> None:
+    def _keep_facts(self, *, is_copy: bool, copied: str | None) -> None:
         newest = self._turns.newest_record(self._session.id)
         before = self._turns.session(self._session.id) if newest else None
-        append_facts(self._database, self._session, newest, before, is_copy=is_copy)
+        append_facts(self._database, self._session, newest, before, is_copy=is_copy, copied=copied)
 
     def _cut_cycles(self, new: dict[str, Turn], awaited: Mapping[str, list[str]]) -> tuple[tuple[str, str], ...]:
         """Removes the parents that would make an awaited turn its own ancestor (ruling 14). Returns those edges."""

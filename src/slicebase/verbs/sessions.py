@@ -17,6 +17,7 @@ from slicebase.index.entries import EVERY_FILE
 from slicebase.index.session_figures import SessionFigures
 from slicebase.index.turn_search import Bounds
 from slicebase.index.upkeep import ask_turns
+from slicebase.truth.facts import PURGED_FACT
 from slicebase.truth.truth import Truth
 from slicebase.verbs.narrow import narrowed
 from slicebase.verbs.parts import Parts
@@ -31,6 +32,7 @@ class _SessionEntry(NamedTuple):
     ended: str | None = None
     compactions: int = 0
     prompt: str = ""  # the beginning of the first prompt
+    is_purged: bool = False  # nothing of it is left
 
 
 class SessionEntry(OfSession, _SessionEntry):
@@ -56,6 +58,8 @@ class SessionRow(Struct, frozen=True):
     model: str
     tokens: int
     resume: str
+    copy_of: str
+    purged: bool
 
 
 def session_row(each: SessionEntry) -> SessionRow:
@@ -74,6 +78,8 @@ def session_row(each: SessionEntry) -> SessionRow:
         model=each.model,
         tokens=each.size,
         resume=each.resume,
+        copy_of=each.copy_of,
+        purged=each.is_purged,
     )
 
 
@@ -131,8 +137,8 @@ def _place_after(names: Sequence[str], after: str | None) -> int:
 
 
 def _entry(session: Session, turns: int, figures: SessionFigures | None, prompt: str) -> SessionEntry:
-    if figures is None:
-        return SessionEntry(session, turns)
+    if figures is None:  # the index has every turn that has a text
+        return SessionEntry(session, turns, is_purged=bool(turns or session.facts.get(PURGED_FACT)))
     started, ended = (None if time is None else to_text(time) for time in (figures.started, figures.ended))
     return SessionEntry(session, turns, figures.size, started, ended, figures.compactions, prompt)
 

@@ -27,7 +27,7 @@ function SessionItem({ of }) {
     <${Link} class="session-link" to=${`/session/${encodeURIComponent(of.session)}`}>
       <span class="session-when"><${When} time=${of.ended} /></span>
       <span class="what">
-        <span class="title">${agent && html`<span class="faint">subagent · </span>`}${of.title || of.prompt || html`<span class="faint">${of.tokens ? "no prompt" : "purged"}</span>`}</span>
+        <span class="title">${agent && html`<span class="faint">subagent · </span>`}${of.title || of.prompt || html`<span class="faint">${of.purged ? "purged" : of.copy_of ? `a copy of ${of.copy_of}` : "no prompt"}</span>`}</span>
         <span class="details">
           ${of.project && html`<span title=${of.project}>${folder(of.project)}</span>`}
           ${of.branch && html`<span class="mono">${of.branch}</span>`}
