@@ -27,6 +27,8 @@ _ROUND: Final = """() => new Promise((done) => {
 })"""
 _STREAM: Final = "/api/v1/changes"  # it is open as long as the page
 _BLANK: Final = "about:blank"  # a page that was left
+# Left by the page itself, it keeps its process; the address comes after the answer, which would be lost with the view.
+_LEAVE: Final = "(blank) => { setTimeout(() => location.replace(blank)); }"
 
 
 @contextmanager
@@ -141,11 +143,14 @@ class Visit:
         return self.page.evaluate(script, *arguments)
 
     def close(self) -> None:
+        """Leaves the page, which another visit may use then. May be called twice."""
+        heard, self._heard = self._heard, {}
         if self._alone:
             self._context.close()
-        elif not self.page.is_closed():
-            self.page.goto(_BLANK)
-            for event, hear in self._heard.items():
+        elif heard and not self.page.is_closed():
+            self.page.evaluate(_LEAVE, _BLANK)
+            self.page.wait_for_url(_BLANK)
+            for event, hear in heard.items():
                 self.page.remove_listener(event, hear)
 
     @property
