@@ -141,7 +141,7 @@ def test_a_slow_page_catches_up_with_a_session_that_grows_all_the_time(live: Ser
     visit = at_the_end(look, live)
     tools = visit.page.context.new_cdp_session(visit.page)
     tools.send("Emulation.setCPUThrottlingRate", {"rate": BUSY})
-    writer = Thread(target=talk.grow, args=range(SHORT + 4, FULL + 1, 4))
+    writer = Thread(target=talk.grow, args=range(SHORT + 8, FULL + 1, 8))
     writer.start()
     writer.join()
     follows(visit, FULL)
