@@ -7,7 +7,7 @@ from typing import Any, Final
 from tests.browser.visits import Visit
 
 SERIOUS: Final = ("serious", "critical")
-_RUN: Final = """() => axe.run(document, {resultTypes: ["violations"], runOnly: {
+_RUN: Final = """() => axe.run(document, {resultTypes: ["violations"], preload: false, runOnly: {
     type: "tag", values: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}})
     .then((found) => found.violations)"""
 

@@ -96,3 +96,4 @@ def test_exported_pages_of_hostile_texts_do_nothing(look: Look, bad: Shown, tmp_
             visit = look(page.as_uri(), width=390)
             is_harmless(visit, page.as_uri())
             assert visit.requests == [page.as_uri()]
+            visit.close()

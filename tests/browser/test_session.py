@@ -197,7 +197,7 @@ def test_many_pages_of_one_browser_watch_at_once(live: tuple[Server, Path], look
         page.goto(f"{server.url}/session/{GROWING}?turn={turn_id(103, GROWING)}")
         page.wait_for_selector("text=Line 3 of a talk")
     first.page.close()  # the one that holds the stream
-    others[0].wait_for_timeout(1000)
+    others[0].wait_for_function("async () => (await navigator.locks.query()).held.length === 1")  # another one has it
     longer = growing(tmp_path / "talk.jsonl", range(8))
     subprocess.run(
         [sys.executable, "-m", "slicebase", "--root", root, "import", longer], check=True, capture_output=True

@@ -113,3 +113,4 @@ def test_an_address_without_a_view_says_so_and_one_without_data_too(look: Look, 
         visit.allowed = ("console: Failed to load resource",)
         assert visit.page.locator(".problem").count() >= 1, address
         assert ("No view has this address." in visit.text) == (address == "/nowhere")
+        visit.close()

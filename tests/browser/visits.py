@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Dialog, Page, Request
 
@@ -26,6 +26,9 @@ _ROUND: Final = """() => new Promise((done) => {
     })();
 })"""
 _STREAM: Final = "/api/v1/changes"  # it is open as long as the page
+_BLANK: Final = "about:blank"  # a page that was left
+# Left by the page itself, it keeps its process; the address comes after the answer, which would be lost with the view.
+_LEAVE: Final = "(blank) => { setTimeout(() => location.replace(blank)); }"
 
 
 @contextmanager
@@ -52,6 +55,15 @@ def _new_context(browser: "Browser") -> "BrowserContext":
     return made
 
 
+def _page_of(context: "BrowserContext") -> "Page":
+    """Returns a page that was left, or else a new one, which costs a window and a process: more than most views.
+
+    The page that was left is blank: scripts, streams and requests of its view have ended.
+    """
+    left = (page for page in context.pages if page.url == _BLANK)
+    return next(left, None) or context.new_page()
+
+
 class Visit:
     """A page that was opened. `troubles` are errors, dialogs, and requests that leave the server.
 
@@ -75,21 +87,32 @@ class Visit:
         self._host = urlsplit(address).netloc
         self._context = _new_context(browser) if alone else browser.contexts[0]
         self._alone = alone
-        self.page: Page = self._context.new_page()
+        self.page = _page_of(self._context)
         self.page.set_viewport_size({"width": width, "height": height})
-        self.page.emulate_media(color_scheme="dark" if dark else "light")
-        self.page.on("popup", lambda page: self._trouble(f"another page was opened: {page.url}"))
-        self.page.on("console", self._said)
-        self.page.on("pageerror", lambda error: self._trouble(f"error: {error}"))
-        self.page.on("request", self._asked)
-        self.page.on("requestfinished", self._answered)
-        self.page.on("requestfailed", self._answered)
-        self.page.on("dialog", self._dialog)
+        self.page.emulate_media(
+            color_scheme="dark" if dark else "light",
+            contrast="no-preference",
+            forced_colors="none",
+            reduced_motion="reduce",
+        )
+        self._heard: dict[Any, Callable[[Any], None]] = {
+            "popup": lambda page: self._trouble(f"another page was opened: {page.url}"),
+            "console": self._said,
+            "pageerror": lambda error: self._trouble(f"error: {error}"),
+            "request": self._asked,
+            "requestfinished": self._answered,
+            "requestfailed": self._answered,
+            "dialog": self._dialog,
+            "crash": lambda page: self._trouble(f"the page crashed: {page.url}"),
+        }
+        for event, hear in self._heard.items():
+            self.page.on(event, hear)
         self.page.goto(address)
         self.settle()
 
     def settle(self) -> None:
         """Waits until the view is there, all that it asked for has come, and nothing of it says that it still reads."""
+        self.page.bring_to_front()  # one behind another draws a frame in a second
         self.page.wait_for_selector("main h1")
         until = monotonic() + SECONDS
         while True:
@@ -120,10 +143,15 @@ class Visit:
         return self.page.evaluate(script, *arguments)
 
     def close(self) -> None:
+        """Leaves the page, which another visit may use then. May be called twice."""
+        heard, self._heard = self._heard, {}
         if self._alone:
             self._context.close()
-        elif not self.page.is_closed():
-            self.page.close()
+        elif heard and not self.page.is_closed():
+            self.page.evaluate(_LEAVE, _BLANK)
+            self.page.wait_for_url(_BLANK)
+            for event, hear in heard.items():
+                self.page.remove_listener(event, hear)
 
     @property
     def troubles(self) -> list[str]:

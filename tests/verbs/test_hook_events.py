@@ -266,6 +266,23 @@ def test_a_context_that_began_after_the_compaction_gets_the_files_once(agent: Ag
     assert agent.call(HookEvent.PROMPT, prompt="go on", wait=True) == ""
 
 
+def test_a_narrative_that_is_written_late_does_not_come_with_a_resumed_session(agent: Agent) -> None:
+    """Of two compactions in a row, the work that the first one began may end after a prompt has told everything."""
+    agent.memory.library.create("Rules", "Ours.", body="Deploy on Mondays only.")
+    agent.call(HookEvent.START, source="startup")
+    compacted(agent)
+    assert "## Next actions" in agent.call(HookEvent.PROMPT, prompt="go on", wait=True)
+    agent.say("Fix the printer in src/print.py.")
+    agent.say("Done: I fixed src/print.py.", "assistant")
+    agent.call(HookEvent.END)
+    narrate_compacted(agent.memory, SESSION)
+    assert agent.call(HookEvent.START, source="resume") + agent.call(HookEvent.PROMPT, prompt="go on", wait=True) == ""
+    agent.memory.library.create("Names", "Theirs.", body="Ann owns the parser.")
+    resumed = agent.call(HookEvent.START, source="resume") + agent.call(HookEvent.PROMPT, prompt="go on", wait=True)
+    assert "Ann owns" in resumed
+    assert "## Next actions" not in resumed
+
+
 # Long transcripts
 
 

@@ -81,16 +81,18 @@ def _session_start(work: HookWork) -> str | None:
     """Returns the files of the project; for a session that is resumed, those that its context does not have yet."""
     from slicebase.verbs.newest import ShownFiles
 
-    before = work.contexts.get(work.call.session) or SessionContext()
-    is_start = work.call.event == HookEvent.START
-    if is_start and work.call.source != "resume":
+    known, is_start, own = work.contexts.get(work.call.session), work.call.event == HookEvent.START, None
+    before = known or SessionContext()
+    if is_new := is_start and work.call.source != "resume":
         before = replace(before, files={}, passed=[])
     if is_start and not client_named(work.call.client).adds_at_start:
         work.contexts.put(work.call.session, replace(before, is_new=True))
         return None
-    note = work.notes.get(work.call.session)  # its narrative comes with the next prompt
-    narrative = note.narrative if note is not None else None
-    return _files(work, ShownFiles(before.files, frozenset(before.passed), but=narrative))
+    if not is_new and (known or work.notes.get(work.call.session)):
+        from slicebase.verbs.session_runs import run_of
+
+        own = run_of(work.call.session)  # a prompt shows its narrative, once; a second process may write one more later
+    return _files(work, ShownFiles(before.files, frozenset(before.passed), but=own))
 
 
 def _before_compaction(work: HookWork) -> None:

@@ -33,7 +33,7 @@ class ShownFiles(NamedTuple):
     versions: Mapping[str, str] = {}
     passed: Set[str] = frozenset()  # the digests of files that were passed over
     own_only: bool = False
-    but: str | None = None  # a file that is shown by other means
+    but: str | None = None  # a run whose narratives are shown by other means
 
 
 NOTHING_SHOWN: Final = ShownFiles()
@@ -63,12 +63,11 @@ def _digest(entry: FileEntry) -> str:
 def _newest_context(parts: Parts, tokens: int, known: ShownFiles) -> Context:
     as_of = to_text(parts.surroundings.now())
     reader = parts.library.reader(as_of=as_of)
-    entries = sorted(_one_narrative_a_run(parts), key=lambda each: (-_worth(each), -each.changed, each.id))
+    entries = sorted(_one_narrative_a_run(parts, known.but), key=lambda each: (-_worth(each), -each.changed, each.id))
     wanted = (
         _candidate(reader, entry)
         for entry in entries
-        if entry.id != known.but
-        and (_worth(entry) or not known.own_only)
+        if (_worth(entry) or not known.own_only)
         and known.versions.get(entry.id) != _version(entry)
         and not (known.passed and _digest(entry) in known.passed)
     )
@@ -89,8 +88,11 @@ def _worth(entry: FileEntry) -> int:
     return 0 if entry.source.startswith(_SNAPSHOT) else 1
 
 
-def _one_narrative_a_run(parts: Parts) -> Iterator[FileEntry]:
-    """Yields all files except seals, and narratives of which the library has a newer one of the same run."""
+def _one_narrative_a_run(parts: Parts, but: str | None) -> Iterator[FileEntry]:
+    """Yields all files except seals, narratives of which the library has a newer one of the same run, and of one run.
+
+    A run that could not continue goes on as others, whose ids begin with its own.
+    """
     newest: dict[str, tuple[tuple[int, int, str], FileEntry]] = {}
     seals = {entry.id for entry in parts.library.list_files(_SEALS)}
     for entry in parts.library.list_files():
@@ -100,6 +102,8 @@ def _one_narrative_a_run(parts: Parts) -> Iterator[FileEntry]:
             yield entry
             continue
         run, sequence = parts.truth.runs.snapshots.place_of(entry.source or "") or (entry.title, 0)
+        if but is not None and (run == but or run.startswith(f"{but}-")):
+            continue
         rank = sequence, entry.changed, entry.id
         newest[run] = max(newest.get(run, (rank, entry)), (rank, entry), key=lambda each: each[0])
     yield from (entry for _, entry in newest.values())

@@ -10,6 +10,7 @@ const BEGIN = exported && exported.begin ? exported.begin : 0; // the number of 
 export function useRows(session) {
   const pages = useRef(new Map());
   const asked = useRef(new Set());
+  const stale = useRef(new Set()); // pages that have grown since they were asked for
   const inSight = useRef([0, 0]); // the pages that were wanted last
   const branches = useRef(0);
   const [state, setState] = useState({ total: 0, width: 1, branches: 0, turn: 0, problem: null });
@@ -31,6 +32,7 @@ export function useRows(session) {
       setState((old) => ({ ...old, problem }));
     } finally {
       asked.current.delete(page);
+      if (stale.current.delete(page)) load(page);
     }
   }, [session]);
   const want = useCallback((first, last) => {
@@ -46,6 +48,7 @@ export function useRows(session) {
       for (const page of [...pages.current.keys()]) if (page >= from) pages.current.delete(page);
       return { ...old, total, turn: old.turn + 1 };
     });
+    for (const page of asked.current) stale.current.add(page);
     load(Math.floor(Math.max(0, total - 1) / PAGE));
   }, [load]);
   const row = useCallback((number) => (pages.current.get(Math.floor(number / PAGE)) || [])[number % PAGE] || null, []);
@@ -74,6 +77,7 @@ export function useReading(turn) {
   const [state, setState] = useState({ turns: [], earlier: false, later: false, center: null, problem: null });
   const busy = useRef({});
   const control = useRef(null);
+  const growths = useRef(0);
   useEffect(() => {
     if (!turn || state.turns.some((each) => each.turn.startsWith(turn) && !each.beside)) return undefined;
     control.current = new AbortController();
@@ -90,6 +94,7 @@ export function useReading(turn) {
     const edge = direction === "up" ? path[0] : path[path.length - 1];
     if (!edge || busy.current[direction]) return;
     busy.current[direction] = true;
+    const before = growths.current;
     try {
       const found = await readBranch(edge.turn, { before: direction === "up" ? STEP : 0, after: direction === "up" ? 0 : STEP, alone: false });
       setState((old) => {
@@ -101,7 +106,7 @@ export function useReading(turn) {
           return { ...old, turns: all.slice(0, MOST), earlier: found.earlier, later: old.later || all.length > MOST };
         }
         const all = [...old.turns, ...more];
-        return { ...old, turns: all.slice(-MOST), later: found.later, earlier: old.earlier || all.length > MOST };
+        return { ...old, turns: all.slice(-MOST), later: found.later || growths.current !== before, earlier: old.earlier || all.length > MOST };
       });
     } catch (problem) {
       setState((old) => ({ ...old, problem }));
@@ -110,7 +115,10 @@ export function useReading(turn) {
     }
   }, [state]);
   /** The session has grown: what follows the last turn is asked for when it comes into sight. */
-  const again = useCallback(() => setState((old) => (old.turns.length ? { ...old, later: true } : old)), []);
+  const again = useCallback(() => {
+    growths.current += 1; // an answer that is on its way does not know of it
+    setState((old) => (old.turns.length ? { ...old, later: true } : old));
+  }, []);
   /** The session has another branch: the turns that are shown are asked for again, since it may begin at one of them. */
   const refork = useCallback(async () => {
     const path = state.turns.filter((each) => !each.beside);
