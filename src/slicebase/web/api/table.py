@@ -3,6 +3,7 @@
 from typing import Final
 
 from slicebase.web.api import (
+    attention,
     bodies,
     contexts,
     files,
@@ -23,6 +24,7 @@ from slicebase.web.endpoints import Endpoint
 
 ENDPOINTS: Final[tuple[Endpoint, ...]] = (
     *status.ENDPOINTS,
+    *attention.ENDPOINTS,
     *files.ENDPOINTS,
     *bodies.ENDPOINTS,
     *links.ENDPOINTS,
