@@ -1,12 +1,13 @@
-"""What needs a look in the runs: all that is open, was refused or cannot be read, however many runs are newer."""
+"""What needs a look in the runs: all that is open, was refused or cannot be read; and whether something was purged."""
 
 from typing import TYPE_CHECKING, Annotated, Final
 
 from msgspec import Meta, Struct
 
 from slicebase.core.times import known_time
+from slicebase.truth.acts import last_purge
 from slicebase.truth.run_needs import RunNeed, run_needs
-from slicebase.web.endpoints import Parameters, get
+from slicebase.web.endpoints import Nothing, Parameters, get
 
 if TYPE_CHECKING:
     from slicebase.base import Slicebase
@@ -66,4 +67,18 @@ def _row(each: RunNeed) -> RunNeedRow:
     )
 
 
-ENDPOINTS: Final = (get("/attention", "runs.list_runs", attention),)
+class Purges(Struct, frozen=True):
+    """The number of the last purge, or 0. With another one than before, words that were shown may be gone."""
+
+    purges: int
+
+
+def purges(memory: "Slicebase", asked: Nothing) -> Purges:
+    """Returns the number of the last purge, as `/changes` has it: for who begins to watch."""
+    return Purges(last_purge(memory.truth.database.connection))
+
+
+ENDPOINTS: Final = (
+    get("/attention", "runs.list_runs", attention),
+    get("/purges", "status", purges),
+)

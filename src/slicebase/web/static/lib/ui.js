@@ -111,7 +111,7 @@ export function Empty({ children }) {
 }
 
 export function ProblemBox({ problem, again }) {
-  return html`<div class="problem" role="alert">
+  return html`<div class=${`problem ${problem.status === 503 || problem.code === "offline" ? "unavailable" : ""}`} role="alert">
     <strong>${problem.message}</strong> ${problem.where && problem.where.file && html`<code>${[problem.where.file, problem.where.line, problem.where.column].filter((each) => each !== null).join(":")}</code> `}${problem.code && html`<code>${problem.code}</code>`}
     ${problem.hint && html`<div class="faint">${problem.hint}</div>`}
     ${again && html`<button type="button" class="small" onClick=${again}>try again</button>`}

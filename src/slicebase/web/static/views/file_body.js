@@ -1,6 +1,6 @@
 // The body of a slice file, by its type. Long bodies come window by window; what is cited is marked.
 import { useEffect, useRef, useState } from "preact/hooks";
-import { address, get, useAnswer, usePages } from "slicebase/lib/api.js";
+import { address, get, useAnswer, useLater, usePages } from "slicebase/lib/api.js";
 import { html } from "slicebase/lib/html.js";
 import { choose, Link } from "slicebase/lib/router.js";
 import { Code, Markdown, Plain } from "slicebase/lib/text.js";
@@ -16,7 +16,7 @@ export function Body({ file, query }) {
   if (file.type === "conversation") return html`<${Talk} file=${file} />`;
   if (file.type === "routine") return html`<${Steps} file=${file} />`;
   if (file.type === "none" && !file.path) return html`<${Pointer} file=${file} />${query.at && query.at.startsWith("doc:") && html`<${Chunk} key=${query.at} query=${query} />`}`;
-  return html`<${Texts} key=${query.at || ""} file=${file} query=${query} />`;
+  return html`<${Texts} key=${`${query.at || ""} ${file.version}`} file=${file} query=${query} />`;
 }
 
 function Pointer({ file }) {
@@ -131,6 +131,7 @@ const ROLE_COLOURS = { __proto__: null, tool_call: "tool", tool_result: "tool", 
 
 function Talk({ file }) {
   const pages = usePages(`/files/${part(file.id)}/conversation`, { limit: 50 }, "entries");
+  useLater(pages.again, file.version);
   return html`<${Panel} title="Conversation" id="content">
     <ol class="plain-list talk">${pages.items.map((each) => html`<${Saying} key=${each.line} each=${each} />`)}</ol>
     ${pages.first && !pages.items.length && html`<${Empty}>Nobody has said anything yet.<//>`}
@@ -151,6 +152,7 @@ function Saying({ each }) {
 
 function Steps({ file }) {
   const pages = usePages(`/files/${part(file.id)}/routine`, { limit: 100 }, "steps");
+  useLater(pages.again, file.version);
   const required = [...new Set(pages.items.flatMap((each) => each.requirements))];
   return html`<${Panel} title="Routine" id="content" aside="nothing is executed">
     ${required.length > 0 && html`<h3>Requirements</h3><ul>${required.map((each) => html`<li key=${each}>${each}</li>`)}</ul><h3>Steps</h3>`}

@@ -1,6 +1,6 @@
 // The rows of a log as a table: what holds now, and folded below it what it replaced.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { useAnswer, usePages } from "slicebase/lib/api.js";
+import { useAnswer, useLater, usePages } from "slicebase/lib/api.js";
 import { html } from "slicebase/lib/html.js";
 import { choose } from "slicebase/lib/router.js";
 import { Code } from "slicebase/lib/text.js";
@@ -23,6 +23,7 @@ function columnsOf(groups) {
 
 export function Rows({ file, query }) {
   const pages = usePages(`/files/${part(file.id)}/rows`, { limit: 50 }, "groups");
+  useLater(pages.again, file.version);
   const found = pages.first;
   const cited = query.at && query.at.startsWith("row:") ? query.at.slice(query.at.indexOf("/") + 1) : "";
   const open = query.row || cited;

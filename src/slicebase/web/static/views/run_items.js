@@ -1,6 +1,6 @@
 // What a run knows, now or at a snapshot: claims, conflicts, questions and failures; and cited text in its place.
 import { useState } from "preact/hooks";
-import { part, useAnswer, usePages } from "slicebase/lib/api.js";
+import { part, useAnswer, useLater, usePages } from "slicebase/lib/api.js";
 import { html } from "slicebase/lib/html.js";
 import { choose, href, Link } from "slicebase/lib/router.js";
 import { Answered, Badge, Empty, More, placeOf, Ref } from "slicebase/lib/ui.js";
@@ -99,12 +99,13 @@ export function FailureItem({ item }) {
   </div>`;
 }
 
-/** The claims, conflicts, failures or questions of a run (`/runs/…`) or a snapshot (`/snapshots/…`). */
-export function Items({ owner, kind, route, run }) {
+/** The claims, conflicts, failures or questions of a run (`/runs/…`), which has so many `events`, or a snapshot (`/snapshots/…`). */
+export function Items({ owner, kind, route, run, events = 0 }) {
   const status = route.query.status || "";
   const claimKind = kind === "claims" ? route.query.kind || "" : "";
   const params = kind === "questions" ? { limit: 50 } : { limit: 50, status, kind: claimKind };
   const pages = usePages(`${owner}/${kind}`, params, kind);
+  useLater(pages.again, events);
   const shown = {
     claims: (item) => html`<${ClaimItem} item=${item} run=${run} />`,
     conflicts: (item) => html`<${ConflictItem} item=${item} />`,
