@@ -265,7 +265,7 @@ def turns(ctx: click.Context, query: tuple[str, ...], words: str | None, limit: 
 
     A session is listed with its date, project, first prompt, turns, compactions, model and size. The filters of `tt
     search` narrow: -word, session:, role:, tool:, file:, project:, before:, after:, kind:. Exit status 1 if there is
-    nothing.
+    nothing, 3 if a session cannot be read: the others are listed.
     """
     session, filters = _session_and_filters(query)
     if session is not None and words is not None:
@@ -315,7 +315,7 @@ def _print_sessions(base: "Slicebase", found: "list[SessionEntry]", as_json: boo
         from slicebase.verbs.sessions import session_row
 
         print_json({"rows": [msgspec.to_builtins(session_row(each)) for each in found]})
-        return Exit.DONE if found else Exit.FINDINGS
+        return _status_of(found)
     short = shortened(base, [f"session:{each.id}" for each in found])
     for each in found:
         counts = [counted(each.turns, "turn"), counted(each.compactions, "compaction") if each.compactions else ""]
@@ -327,7 +327,15 @@ def _print_sessions(base: "Slicebase", found: "list[SessionEntry]", as_json: boo
         print_text("  ".join(printable(as_words(word)) for word in first if word))
         if words := each.title or each.prompt:
             print_text(f"    {one_line(words, 100)}")
-    return Exit.DONE if found else Exit.FINDINGS
+    return _status_of(found)
+
+
+def _status_of(found: "list[SessionEntry]") -> int:
+    """Names the sessions that cannot be read, and returns the exit status of the list."""
+    broken = [each for each in found if each.problem is not None]
+    for each in broken:
+        note(f"{printable(each.ref)}: {each.problem}; `tt verify` says more")
+    return Exit.REFUSED if broken else Exit.DONE if found else Exit.FINDINGS
 
 
 def _thousands(number: int) -> str:

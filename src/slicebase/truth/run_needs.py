@@ -15,7 +15,7 @@ from slicebase.runs.status import RunEntry
 from slicebase.truth.run_log import owner
 from slicebase.truth.runs import StoredRuns
 
-REFUSED: Final = "SYSTEM_ERROR"  # why a run has stopped whose compaction did not pass
+_REFUSED: Final = "SYSTEM_ERROR"  # why a run has stopped whose compaction did not pass
 _ASKED: Final = """
     SELECT items.run, items.type, count(*) FROM runs JOIN items ON items.run = runs.run
     WHERE runs.stopped IS NULL AND items.type = 'QUESTION' AND items.stated > 0 GROUP BY 1, 2"""
@@ -72,7 +72,9 @@ def _need(runs: StoredRuns, entry: RunEntry, open_: Mapping[tuple[str, str], int
     return RunNeed(
         entry.id,
         entry.tally.updated,
-        *(open_.get((entry.id, type_), 0) for type_ in ("CONFLICT", "QUESTION", "FAILURE")),
-        is_refused=entry.stopped == REFUSED,
+        conflicts=open_.get((entry.id, "CONFLICT"), 0),
+        questions=open_.get((entry.id, "QUESTION"), 0),
+        failures=open_.get((entry.id, "FAILURE"), 0),
+        is_refused=entry.stopped == _REFUSED,
         problem=problem,
     )

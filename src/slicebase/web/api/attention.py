@@ -51,8 +51,18 @@ def attention(memory: "Slicebase", asked: AttentionQuery) -> Attention:
     unreadable = [each for each in found if each.problem is not None]
     refused = [each for each in found if each.problem is None and each.is_refused]
     rest = [each for each in found if each.problem is None and not each.is_refused]
-    shown = [tuple(map(_row, each[: asked.limit])) for each in (unreadable, refused, rest)]
-    return Attention(*shown, len(unreadable), len(refused), len(rest))
+    return Attention(
+        unreadable=_rows(unreadable, asked.limit),
+        refused=_rows(refused, asked.limit),
+        open=_rows(rest, asked.limit),
+        unreadable_total=len(unreadable),
+        refused_total=len(refused),
+        open_total=len(rest),
+    )
+
+
+def _rows(found: list[RunNeed], limit: int) -> tuple[RunNeedRow, ...]:
+    return tuple(map(_row, found[:limit]))
 
 
 def _row(each: RunNeed) -> RunNeedRow:

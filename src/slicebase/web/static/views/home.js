@@ -136,6 +136,7 @@ function SessionLine({ each }) {
   const isAgent = each.session.includes("#agent-");
   return html`<li class="file-line"><div class="file-head">
     <${Link} class="file-title session-title clip-2" to=${`/session/${encodeURIComponent(each.session)}`}><bdi>${each.title || each.prompt || each.session}</bdi><//>
+    ${each.problem && html`<${Badge} kind="bad" title=${each.problem}>unreadable<//>`}
     ${isAgent && html`<${Badge} title="an agent that a turn of another session started">subagent<//>`}
     ${each.compactions > 0 && html`<${Badge} kind="warn" title="a summary took the place of its turns: the session shows what that lost">${count(each.compactions, "compaction")}<//>`}
     <span class="faint num">${count(each.turns, "turn")} · <${When} time=${each.ended || each.started} dateOnly /></span>
