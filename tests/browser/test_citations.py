@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from slicebase import Slicebase
 from tests.browser.conftest import Look
-from tests.browser.memories import at_rest, demo
+from tests.browser.memories import at_rest, demo, opened
 from tests.browser.servers import Server
 
 TOLD = {
@@ -51,6 +52,43 @@ def test_a_claim_leads_to_the_cited_words_in_their_place(look: Look, told: Serve
         why.page.locator(".why-card").nth(link).get_by_role("link").click()
         why.settle()
         assert _marked(why.page.locator("main mark").all_inner_texts()) == TOLD[kind]
+
+
+CHANGED = "the text has changed since it was cited"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [("jsonl", "The total is rounded once, and never up."), ("markdown", "# Sums\n\nThe total is rounded once.\n")],
+)
+def test_cited_words_that_changed_are_told_before_they_are_opened_and_no_others_are_marked(
+    look: Look, tmp_path: Path, body: tuple[str, str]
+) -> None:
+    with opened(tmp_path) as memory:
+        kind, text = body
+        file = memory.library.create("Sums", "How sums are made.", type=kind, body="" if kind == "jsonl" else text)
+        if kind == "jsonl":
+            memory.library.remember(file.id, text)
+        memory.runs.start("sums", "Cite what changes.", done="It is cited.")
+        for name, quote in (("lost", "rounded once"), ("kept", "The total")):
+            memory.runs.claim("sums", f"It is {name}.", id=name, status="verified", cite=(f"file:{file.id}", quote))
+        path = next((tmp_path / ".slices").glob(f"**/*{file.id}*"))
+    path.write_text(path.read_text().replace("The total is rounded once", "By law, The total is cut"))
+    with Server(lambda: at_rest(tmp_path)) as server:
+        claims = look(f"{server.url}/run/sums?tab=claims")
+        lost = claims.page.locator(".item", has_text="It is lost.")
+        assert "changed" in lost.locator(".badge").all_inner_texts()
+        assert CHANGED in lost.inner_text()
+        lost.locator("li.quote a.ref").click()
+        claims.settle()
+        assert CHANGED in claims.text.lower()
+        assert claims.page.locator("main mark").count() == 0
+        assert claims.page.locator("s").inner_text() == "rounded once"
+        claims.page.go_back()
+        claims.settle()
+        claims.page.locator(".item", has_text="It is kept.").locator("li.quote a.ref").click()
+        claims.settle()
+        assert claims.page.locator("main mark").all_inner_texts() == ["The total"]
 
 
 def _marked(texts: list[str]) -> str:

@@ -81,6 +81,21 @@ def test_an_exported_page_shows_what_the_server_shows_and_asks_nobody(
     assert visit.requests == [page.as_uri()]
 
 
+@pytest.mark.parametrize("view", ["session", "slice", "run"])
+def test_no_key_leads_out_of_an_exported_page_or_is_said_to(
+    look: Look, shown: Shown, tmp_path: Path, view: str
+) -> None:
+    visit = look(write_page(view, shown, tmp_path).as_uri())
+    before = visit.text
+    for keys in ("gh", "gl", "gp", "/", "a"):
+        visit.page.keyboard.type(keys)
+        visit.settle()
+        assert visit.text == before, keys
+    visit.page.keyboard.type("?")
+    listed = visit.page.locator("dialog.keys").inner_text()
+    assert not [each for each in ("go to", "search", "anchor here") if each in listed]
+
+
 def test_the_same_memory_and_time_give_the_same_page(shown: Shown, tmp_path: Path) -> None:
     pages = set()
     for number in range(2):

@@ -1,13 +1,14 @@
 """Every view, as people have their data: it shows something, without an error, for everybody, on every screen."""
 
 import itertools
+from pathlib import Path
 
 import pytest
 
 from tests.browser.accessibility import serious_findings
 from tests.browser.addresses import VIEWS, address_of
 from tests.browser.conftest import Look
-from tests.browser.memories import TEAM, Shown
+from tests.browser.memories import TEAM, Shown, opened
 from tests.browser.servers import Server
 
 HEADINGS = """() => [...document.querySelectorAll("h1, h2, h3, h4, h5, h6")]
@@ -114,3 +115,16 @@ def test_an_address_without_a_view_says_so_and_one_without_data_too(look: Look, 
         assert visit.page.locator(".problem").count() >= 1, address
         assert ("No view has this address." in visit.text) == (address == "/nowhere")
         visit.close()
+
+
+def test_a_search_that_found_more_than_it_shows_says_what_finds_the_others(look: Look, tmp_path: Path) -> None:
+    with opened(tmp_path) as memory:
+        for number in range(102):
+            memory.library.create(f"Note {number}", "About zebras.", body="A zebra has stripes.")
+    with Server(lambda: opened(tmp_path)) as server:
+        visit = look(f"{server.url}/library?q=zebra")
+        for _ in range(3):
+            visit.page.get_by_role("button", name="show more").click()
+            visit.settle()
+        assert visit.page.get_by_role("button", name="show more").count() == 0
+        assert "best 100" in visit.text

@@ -9,15 +9,16 @@ from slicebase.index import upkeep
 from slicebase.index.turn_schema import IndexedTurn
 
 SAMPLES = Path(upkeep.__file__).parent.parent / "samples"
-ALONE = "SELECT record, NULL FROM turns WHERE rowid > ? ORDER BY rowid"
+ALONE = "SELECT rowid, session, record, NULL FROM turns WHERE rowid > ? ORDER BY rowid"
 OF_ANOTHER = """
-SELECT record, (SELECT bytes FROM texts WHERE owner = 'session:' || session AND bytes IS NOT NULL LIMIT 1)
+SELECT rowid, session, record,
+  (SELECT bytes FROM texts WHERE owner = 'session:' || session AND bytes IS NOT NULL LIMIT 1)
 FROM turns WHERE rowid > ? ORDER BY rowid
 """
 
 
 def turns_of(memory: Slicebase, after: int = 0) -> list[IndexedTurn]:
-    return list(upkeep._turns_to_add(memory.truth, after, []))
+    return list(upkeep._turns_to_add(memory.truth, after, [], memory.turn_index.note_unreadable))
 
 
 def test_turns_that_are_read_with_their_texts_are_those_that_are_read_alone(

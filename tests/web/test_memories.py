@@ -166,3 +166,15 @@ def test_after_a_burst_of_requests_only_a_few_workspaces_stay_open(root: Path) -
         memories.close()
 
     asyncio.run(asked())
+
+
+def test_a_folder_of_a_workspace_that_is_gone_is_not_created_and_can_be_put_back(root: Path) -> None:
+    with client_of(root) as client:
+        assert client.get("/api/v1/files").status_code == 200
+        (root / ".slicebase").rename(root / "away")
+        for path in ("status", "files", "sessions", "search?q=webhook", "context?q=what", "doctor", "stale", "due"):
+            for _ in range(2):
+                assert client.get(f"/api/v1/{path}").status_code == 503, path
+        assert not (root / ".slicebase").exists()
+        (root / "away").rename(root / ".slicebase")
+        assert client.get("/api/v1/sessions").status_code == 200

@@ -268,7 +268,7 @@ def turns(ctx: click.Context, query: tuple[str, ...], words: str | None, limit: 
 
     A session is listed with its date, project, first prompt, turns, compactions, model and size. A query narrows: the
     filters of `tt search` (-word, session:, role:, tool:, file:, project:, before:, after:, kind:), quoted text, and,
-    after SESSION, words. Exit status 1 if there is nothing.
+    after SESSION, words. Exit status 1 if there is nothing, 3 if a session cannot be read: the others are listed.
     """
     session, narrowed = _session_and_query(query)
     base = open_base(ctx)
@@ -321,7 +321,7 @@ def _print_sessions(base: "Slicebase", found: "list[SessionEntry]", as_json: boo
         from slicebase.verbs.sessions import session_row
 
         print_json({"rows": [msgspec.to_builtins(session_row(each)) for each in found]})
-        return Exit.DONE if found else Exit.FINDINGS
+        return _status_of(found)
     short = shortened(base, [f"session:{name}" for each in found for name in (each.id, each.copy_of) if name])
     for each in found:
         counts = [counted(each.turns, "turn"), counted(each.compactions, "compaction") if each.compactions else ""]
@@ -334,7 +334,15 @@ def _print_sessions(base: "Slicebase", found: "list[SessionEntry]", as_json: boo
             print_text(f"    {one_line(words, 100)}")
         if each.copy_of:
             print_text(f"    a copy of {printable(short[f'session:{each.copy_of}'])}, which has all of its turns")
-    return Exit.DONE if found else Exit.FINDINGS
+    return _status_of(found)
+
+
+def _status_of(found: "list[SessionEntry]") -> int:
+    """Names the sessions that cannot be read, and returns the exit status of the list."""
+    broken = [each for each in found if each.problem is not None]
+    for each in broken:
+        note(f"{printable(each.ref)}: {each.problem}; `tt verify` says more")
+    return Exit.REFUSED if broken else Exit.DONE if found else Exit.FINDINGS
 
 
 def _when(each: "SessionEntry") -> str:

@@ -38,6 +38,8 @@ CREATE INDEX answered_by_turn ON answered (turn);
 CREATE INDEX answered_by_call ON answered (call, turn);
 -- the vectors of the passages of a turn, if a model is in use
 CREATE TABLE meaning (turn INTEGER PRIMARY KEY, vectors BLOB NOT NULL);
+-- what is not in the index, because its record or its text cannot be read: a row of a table of the truth
+CREATE TABLE unreadable (session TEXT NOT NULL, source TEXT NOT NULL, row INTEGER NOT NULL);
 CREATE VIRTUAL TABLE words USING fts5 (
   text, content = '', contentless_delete = 1, tokenize = "{FTS_TOKENIZER}"
 );
@@ -54,6 +56,14 @@ TURNS_LAYOUT: Final = DatabaseLayout(application=0x534C4349, version=10, schema=
 CHUNKS_LAYOUT: Final = DatabaseLayout(application=0x534C4343, version=10, schema=_SCHEMA)  # "SLCC"
 
 CHOSEN: Final = "(SELECT value FROM json_each(?))"
+
+
+class UnreadableRow(NamedTuple):
+    """A row of the truth that is not in the index, because it cannot be read: its session, its table and its number."""
+
+    session: str
+    source: str
+    row: int
 
 
 class IndexedTurn(NamedTuple):

@@ -20,7 +20,7 @@ from slicebase.errors import SlicebaseError
 from slicebase.index.disposable import DatabaseLayout, Disposable, OtherDatabaseError, reading, writing
 from slicebase.index.narrow import EVERY_TURN, TurnFilters, conditions, up_to
 from slicebase.index.schema import UNICODE61, Tokenizer
-from slicebase.index.turn_schema import CHOSEN, TURNS_LAYOUT, IndexedTurn
+from slicebase.index.turn_schema import CHOSEN, TURNS_LAYOUT, IndexedTurn, UnreadableRow
 from slicebase.index.turn_search import Bounds, FoundHits, TextOf, TurnSearch
 from slicebase.truth.failures import database_errors
 
@@ -113,6 +113,16 @@ class TurnIndex:
         return str(self._connection.execute("SELECT mark FROM state").get)
 
     # Writing
+
+    @property
+    def unreadable(self) -> list[UnreadableRow]:
+        """What is not in the index, because it cannot be read."""
+        rows: list[Any] = self._connection.execute("SELECT session, source, row FROM unreadable").fetchall()
+        return [UnreadableRow(*row) for row in rows]
+
+    def note_unreadable(self, row: UnreadableRow) -> None:
+        """Notes what cannot be added. While turns are added, this is in their transaction."""
+        self._connection.execute("INSERT INTO unreadable VALUES (?, ?, ?)", row)
 
     def add(self, turns: Iterable[IndexedTurn], mark: str | None = None) -> None:
         """Adds these turns, all or none. Skips turns that are already in the index: a turn never changes."""

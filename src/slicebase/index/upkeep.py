@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 from slicebase.context.words import states_rule
 from slicebase.core.ids import uuid_of
 from slicebase.core.times import from_text
+from slicebase.errors import SlicebaseError
 from slicebase.graph.contents import answered_in, calls_in, kind_bits, kinds_of, plain_text, spoken_text
-from slicebase.graph.record import TurnRecord, read_link, read_parts, read_turn
+from slicebase.graph.record import LinkRecord, TurnRecord, read_link, read_parts, read_turn
 from slicebase.index.disposable import Disposable
-from slicebase.index.turn_schema import TURNS_LAYOUT, IndexedTurn
+from slicebase.index.turn_schema import TURNS_LAYOUT, IndexedTurn, UnreadableRow
 from slicebase.index.turns import TurnIndex
 from slicebase.truth.failures import database_errors
 
@@ -28,11 +29,21 @@ _BETWEEN_SIGNS = 500  # turns between two signs of progress
 _Answer = TypeVar("_Answer")
 
 
-def ask_turns(index: TurnIndex, truth: "Truth", question: Callable[[], _Answer]) -> _Answer:
-    """Brings the index up to date, and returns the result of a function that reads it."""
+def ask_turns(
+    index: TurnIndex, truth: "Truth", question: Callable[[], _Answer], *, is_partial: bool = False
+) -> _Answer:
+    """Brings the index up to date, and returns the result of a function that reads it.
+
+    Raises `broken-record` if the index lacks what cannot be read, unless a partial answer is wanted: what is found must
+    not silently lack a session.
+    """
 
     def with_current_turns() -> _Answer:
         update_turn_index(index, truth)
+        if not is_partial and (lacking := sorted({each.session for each in index.unreadable})):
+            more = f" and {len(lacking) - 3} other sessions" if len(lacking) > 3 else ""
+            message = f"a record of {', '.join(f'session:{name}' for name in lacking[:3])}{more} cannot be read"
+            raise SlicebaseError("broken-record", message, hint="`tt verify` says more; `tt turns` lists the others")
         return question()
 
     return index.ask(with_current_turns)
@@ -41,6 +52,8 @@ def ask_turns(index: TurnIndex, truth: "Truth", question: Callable[[], _Answer])
 def update_turn_index(index: TurnIndex, truth: "Truth") -> None:
     """Adds the turns that are new in the truth, and removes those that were purged. Call it in `ask` or `fill`."""
     now = index_mark(truth)
+    if any(_is_readable(truth, each) for each in index.unreadable):
+        index.restart()
     if now == index.mark:
         return
     database, turns, links, purges = read_mark(index.mark)
@@ -56,7 +69,8 @@ def update_turn_index(index: TurnIndex, truth: "Truth") -> None:
     relinked = _children_of_links_after(truth, links)
     if relinked:
         index.remove(relinked)
-    index.add(_counted(_turns_to_add(truth, turns, relinked), new, index.progress), mark=now)
+    added = _turns_to_add(truth, turns, relinked, index.note_unreadable)
+    index.add(_counted(added, new, index.progress), mark=now)
 
 
 def _counted(turns: Iterator[IndexedTurn], total: int, progress: Callable[[int, int], None]) -> Iterator[IndexedTurn]:
@@ -119,26 +133,59 @@ def purged_turns(truth: "Truth") -> Iterator[str]:
 # Each record with its text. A record begins with the digest of its text, as it is written here.
 _DIGEST: Final = slice(len('{"content_hash":"'), len('{"content_hash":"sha256:') + 64)
 _WITH_TEXTS: Final = f"""
-SELECT record, bytes FROM turns LEFT JOIN texts ON texts.owner = 'session:' || turns.session
+SELECT turns.rowid, session, record, bytes FROM turns LEFT JOIN texts ON texts.owner = 'session:' || turns.session
   AND texts.hash = unhex(substr(turns.record, {_DIGEST.stop - 64 + 1}, 64))
 WHERE turns.rowid > ? ORDER BY turns.rowid
 """
 
 
-def _turns_to_add(truth: "Truth", rowid: int, again: list[str]) -> Iterator[IndexedTurn]:
+def _turns_to_add(
+    truth: "Truth", rowid: int, again: list[str], note: Callable[[UnreadableRow], object]
+) -> Iterator[IndexedTurn]:
+    """Yields the turns to add. Notes those that cannot be read, and goes on: one of them must not hide all others."""
     linked: dict[str, list[str]] = {}  # by child: parents that its own record does not name
     with database_errors(truth.database.path):
-        for (record,) in truth.database.connection.execute("SELECT record FROM links") if again or rowid == 0 else ():
-            link = read_link(record)
+        for link in _links(truth, note) if again or rowid == 0 else ():
             linked.setdefault(link.child, []).append(link.parent)
-        for stored, joined in truth.database.connection.execute(_WITH_TEXTS, (rowid,)):
-            record = read_turn(stored)
-            is_its_own = joined is not None and stored[_DIGEST] == record.content_hash.encode()
-            if (text := joined if is_its_own else _text_of(truth, record)) is not None:
-                yield _indexed(record, text, linked)
+        for row, session, stored, joined in truth.database.connection.execute(_WITH_TEXTS, (rowid,)):
+            try:
+                record = read_turn(stored)
+                is_its_own = joined is not None and stored[_DIGEST] == record.content_hash.encode()
+                text = joined if is_its_own else _text_of(truth, record)
+                turn = None if text is None else _indexed(record, text, linked)
+            except SlicebaseError as error:
+                if error.code != "broken-record":
+                    raise
+                note(UnreadableRow(session, "turns", row))
+            else:
+                if turn is not None:
+                    yield turn
         for each in truth.turns.find(again).values():
             if (text := _text_of(truth, each.record)) is not None:
                 yield _indexed(each.record, text, linked)
+
+
+def _links(truth: "Truth", note: Callable[[UnreadableRow], object]) -> Iterator[LinkRecord]:
+    for row, session, stored in truth.database.connection.execute("SELECT rowid, session, record FROM links"):
+        try:
+            yield read_link(stored)
+        except SlicebaseError:
+            note(UnreadableRow(session, "links", row))
+
+
+def _is_readable(truth: "Truth", row: UnreadableRow) -> bool:
+    """Returns whether a row that could not be read can be read again: somebody has put back what was stored."""
+    query = f"SELECT record FROM {'links' if row.source == 'links' else 'turns'} WHERE rowid = ?"
+    with database_errors(truth.database.path):
+        stored: Any = truth.database.connection.execute(query, (row.row,)).fetchone()
+    try:
+        if row.source == "links":
+            read_link(stored[0])
+        elif (text := _text_of(truth, read_turn(stored[0]))) is not None:
+            read_parts(text)
+    except (SlicebaseError, TypeError):  # TypeError: the row is gone
+        return False
+    return True
 
 
 def _text_of(truth: "Truth", record: TurnRecord) -> bytes | None:

@@ -142,3 +142,9 @@ def purged_since(connection: apsw.Connection, seq: int) -> set[str]:
     rows: list[Any] = connection.execute("SELECT seq, kind, record FROM acts WHERE seq > ?", (seq,)).fetchall()
     records = (read_act(*row).record for row in rows)
     return {text.owner for record in records if isinstance(record, PurgeRecord) for text in record.texts}
+
+
+def last_purge(connection: apsw.Connection) -> int:
+    """Returns the number of the last act that purged something, or 0."""
+    row: Any = connection.execute("SELECT coalesce(max(seq), 0) FROM acts WHERE kind = ?", (PURGE,)).fetchone()
+    return int(row[0])

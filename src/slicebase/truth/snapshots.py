@@ -95,6 +95,17 @@ class Snapshots:
 
     def get(self, run_id: str, sequence: int) -> StoredSnapshot:
         """Returns a snapshot by its number, from the last complete one and the additions after it."""
+        records = self._chain(run_id, sequence)
+        complete, *additions = [self._body(record) for record in reversed(records)]
+        return StoredSnapshot(records[0], apply_deltas(complete, additions) if additions else complete)
+
+    def check(self, run_id: str, sequence: int) -> None:
+        """Raises what `get` raises for a snapshot whose texts are lost, purged or changed. It parses none of them."""
+        for record in self._chain(run_id, sequence):
+            self._data(record)
+
+    def _chain(self, run_id: str, sequence: int) -> list[SnapshotRecord]:
+        """Returns the records that a snapshot is made of, from its own back to the last complete one."""
         query = "SELECT record FROM snapshots WHERE run = ? AND seq <= ? ORDER BY seq DESC"
         records: list[SnapshotRecord] = []
         for (data,) in self._database.connection.execute(query, (run_id, max(0, min(sequence, LARGEST_INTEGER)))):
@@ -103,8 +114,7 @@ class Snapshots:
                 break
         if not records or records[0].sequence != sequence:
             raise SlicebaseError("no-snapshot", f"run:{run_id} has no snapshot {sequence}")
-        complete, *additions = [self._body(record) for record in reversed(records)]
-        return StoredSnapshot(records[0], apply_deltas(complete, additions) if additions else complete)
+        return records
 
     def read(self, record: SnapshotRecord, previous: dict[str, Json]) -> dict[str, Json]:
         """Returns the snapshot of a record. A snapshot that is stored as an addition needs the previous one."""
@@ -131,6 +141,9 @@ class Snapshots:
         return read_snapshot_record(row[0]).event if row else None
 
     def _body(self, record: SnapshotRecord) -> dict[str, Json]:
+        return from_bytes(self._data(record))
+
+    def _data(self, record: SnapshotRecord) -> bytes:
         stored = self._texts.get(owner(record.run_id), record.body)
         place = f"snapshot {record.sequence} of run:{record.run_id}"
         if stored is None:
@@ -140,7 +153,7 @@ class Snapshots:
         if stored.purged is None and digest(stored.data) != record.body:  # the gate relies on what passed
             message = f"{place} has another text than the one that was stored"
             raise SlicebaseError("broken-record", message, hint="`tt verify` says more")
-        return from_bytes(stored.data)
+        return stored.data
 
 
 def snapshot_record_bytes(record: SnapshotRecord) -> bytes:

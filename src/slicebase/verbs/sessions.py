@@ -33,6 +33,7 @@ class _SessionEntry(NamedTuple):
     compactions: int = 0
     prompt: str = ""  # the beginning of the first prompt
     is_purged: bool = False  # nothing of it is left
+    problem: str | None = None  # why it cannot be read, or not all of it
 
 
 class SessionEntry(OfSession, _SessionEntry):
@@ -60,6 +61,7 @@ class SessionRow(Struct, frozen=True):
     resume: str
     copy_of: str
     purged: bool
+    problem: str | None = None
 
 
 def session_row(each: SessionEntry) -> SessionRow:
@@ -80,6 +82,7 @@ def session_row(each: SessionEntry) -> SessionRow:
         resume=each.resume,
         copy_of=each.copy_of,
         purged=each.is_purged,
+        problem=each.problem,
     )
 
 
@@ -100,22 +103,45 @@ def list_sessions(
     if asked.terms or unwanted(asked):
         hits = turn_hits(parts, asked, wanted, TurnReader(truth), _EVERY_TURN)
         wanted = wanted._replace(sessions=hits.by_session.keys())
-    found = {each.id: each for each in ask_turns(index, truth, lambda: index.sessions(wanted))}
+    is_all = not (asked.terms or wanted)  # one that cannot be read is listed with the reason; no filter could pass it
+    figures = ask_turns(index, truth, lambda: index.sessions(wanted), is_partial=is_all)
+    found = {each.id: each for each in figures}
     stored = truth.turns.counts_of_all()
     others = () if asked.terms or wanted else (name for name in stored if name not in found)
     names = [name for name in (*found, *others) if name in stored]
     listed = names[_place_after(names, after) :][:limit]
-    prompts = ask_turns(index, truth, lambda: {name: index.prompts(name, _TRIED) for name in listed})
-    return [
-        _entry(truth.turns.session(name), stored[name], found.get(name), _first_prompt(truth, prompts[name]))
-        for name in listed
-    ]
+    prompts, lacking = ask_turns(
+        index,
+        truth,
+        lambda: ({name: index.prompts(name, _TRIED) for name in listed}, {each.session for each in index.unreadable}),
+        is_partial=is_all,
+    )
+    entries = [_readable_entry(truth, name, stored[name], found.get(name), prompts[name]) for name in listed]
+    return [each._replace(problem=each.problem or _LACKING) if each.id in lacking else each for each in entries]
+
+
+_LACKING: Final = "a record of it cannot be read"
+_DAMAGES: Final = ("broken-record", "database-damaged")
+
+
+def _readable_entry(
+    truth: Truth, name: str, turns: int, figures: SessionFigures | None, prompts: Sequence[str]
+) -> SessionEntry:
+    """Returns a session for a list. One that cannot be read keeps nobody from seeing the others."""
+    try:
+        return _entry(truth.turns.session(name), turns, figures, _first_prompt(truth, prompts))
+    except SlicebaseError as error:
+        if error.code not in _DAMAGES:
+            raise
+        return _entry(Session(name, ""), turns, figures, "")._replace(problem=error.message)
 
 
 def session_entry(parts: Parts, session: str) -> SessionEntry:
     """Returns one session with its figures."""
     truth, index = parts.truth, parts.turn_index
-    figures, prompts = ask_turns(index, truth, lambda: (index.sessions(), index.prompts(session, _TRIED)))
+    figures, prompts = ask_turns(
+        index, truth, lambda: (index.sessions(), index.prompts(session, _TRIED)), is_partial=True
+    )
     found = next((each for each in figures if each.id == session), None)
     stored = truth.turns.session(session)
     return _entry(stored, truth.turns.counts().get(session, 0), found, _first_prompt(truth, prompts))

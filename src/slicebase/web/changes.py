@@ -8,12 +8,13 @@ Each is told of a problem that lasts, also one that begins to listen meanwhile, 
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Set
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 from msgspec import Struct
 
 from slicebase.errors import SlicebaseError
+from slicebase.truth.acts import last_purge
 from slicebase.web.memories import Memories
 from slicebase.web.problems import problem_of
 
@@ -24,11 +25,17 @@ _LOOK: Final = 0.5  # seconds between two looks
 _ALIVE: Final = 15.0  # seconds between two signs of life
 
 
-class Grown(Struct, frozen=True):
-    """What has grown: the turns of sessions and the events of runs, as their new numbers."""
+class Grown(Struct, frozen=True, omit_defaults=True):
+    """What has grown: the turns of sessions and the events of runs, as their new numbers.
+
+    `library`: slice files came or changed. `purges` is the number of the last purge, after one: words that are shown
+    may be gone.
+    """
 
     sessions: dict[str, int]
     runs: dict[str, int]
+    library: bool = False
+    purges: int | None = None
 
 
 def event(name: str, value: Any) -> bytes:
@@ -98,15 +105,22 @@ class Watchers:
                 queue.put_nowait(data)
 
 
-_Lengths = tuple[Mapping[str, int], Mapping[str, int]]
+class _Lengths(NamedTuple):
+    sessions: Mapping[str, int]
+    runs: Mapping[str, int]
+    library: int  # when the folder was changed: every write of ours renames a file into it
+    purges: int
 
 
 def _lengths(memory: "Slicebase") -> _Lengths:
-    truth = memory.truth
-    return truth.turns.counts(), {tally.run_id: tally.seq for tally in truth.runs.log.tallies()}
+    truth, folder = memory.truth, memory.workspace.library
+    runs = {tally.run_id: tally.seq for tally in truth.runs.log.tallies()}
+    changed = folder.stat().st_mtime_ns if folder.exists() else 0
+    return _Lengths(truth.turns.counts(), runs, changed, last_purge(truth.database.connection))
 
 
 def _grown(before: _Lengths, now: _Lengths) -> Grown | None:
     sessions, runs = ({name: count for name, count in new.items() if old.get(name) != count}
-                      for old, new in zip(before, now, strict=True))  # fmt: skip
-    return Grown(sessions, runs) if sessions or runs else None
+                      for old, new in zip(before[:2], now[:2], strict=True))  # fmt: skip
+    purges = now.purges if now.purges != before.purges else None
+    return None if before == now else Grown(sessions, runs, before.library != now.library, purges)

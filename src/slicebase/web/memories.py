@@ -176,6 +176,7 @@ class Memories:
                 memory.close()
             if not (memory.workspace.database.exists() and memory.root.exists()):
                 self._open().close()  # an error where the workspace is gone
+            self._refuse_lost(memory.workspace.database)  # before an index creates the folder that both were in
             try:
                 result = do(memory)
             finally:

@@ -69,6 +69,25 @@ def test_evidence_of_a_purged_turn_says_so(client: TestClient, turn: str, root: 
     assert (found["status"], found["quote"], found["now"]) == ("purged", None, None)
 
 
+def test_a_quote_in_a_list_says_whether_it_is_still_there(client: TestClient, root: Path, turn: str) -> None:
+    with Slicebase.open(root) as memory:
+        file = memory.library.create("Rounding", "How totals are rounded.", type="jsonl").id
+        for text in ("A total is rounded once.", "Tax is rounded twice."):
+            memory.library.remember(file, text)
+        cites = [(f"file:{file}", "rounded once"), (f"file:{file}", "rounded twice"), (turn, QUOTE)]
+        memory.runs.start("sums", "How is rounded?", "It is cited.")
+        memory.runs.claim("sums", "In two ways.", status="verified", cite=cites)
+        path = next((root / ".slices").glob(f"**/*{file}*"))
+    path.write_text(path.read_text().replace("rounded once", "never rounded"))
+    [claim] = client.get("/api/v1/runs/sums/claims").json()["claims"]
+    assert [each["status"] for each in claim["evidence"]] == ["changed", "found", "found"]
+    path.unlink()
+    with Slicebase.open(root) as memory:
+        memory.purge(turn)
+    [claim] = client.get("/api/v1/runs/sums/claims").json()["claims"]
+    assert [each["status"] for each in claim["evidence"]] == ["gone", "gone", "purged"]
+
+
 def test_evidence_that_is_not_there_is_an_error(client: TestClient) -> None:
     answer = client.get(f"/api/v1/evidence/ev_{'0' * 32}")
     assert (answer.status_code, answer.json()["code"]) == (404, "no-evidence")

@@ -6,15 +6,29 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 from msgspec import Meta, Struct
 
 from slicebase.errors import SlicebaseError
-from slicebase.runs.evidence import Evidence
+from slicebase.runs.evidence import Evidence, resolve
 from slicebase.runs.records import Span
 from slicebase.runs.report import Quote, quotes_of
 from slicebase.runs.state import Json
 from slicebase.verbs.cited import AROUND, cited_chunk, cited_place
+from slicebase.verbs.evidence import ChunkTexts
 from slicebase.web.endpoints import Name, Paged, Parameters, get, window
 
 if TYPE_CHECKING:
     from slicebase.base import Slicebase
+
+
+QuoteStatus = Literal["found", "changed", "gone", "purged"]
+
+
+class CitedQuote(Struct, frozen=True):
+    """What an item rests on: a place, the words there, and what has become of them. A purged quote has no words."""
+
+    evidence_id: str
+    chunk_id: str
+    span: Span | None
+    quote: str | None
+    status: QuoteStatus | None  # None where the ledger or the text cannot be read
 
 
 class ClaimRow(Struct, frozen=True):
@@ -26,7 +40,7 @@ class ClaimRow(Struct, frozen=True):
     kind: str
     since: int
     changed: int
-    evidence: tuple[Quote, ...]
+    evidence: tuple[CitedQuote, ...]
 
 
 class ConflictRow(Struct, frozen=True):
@@ -37,8 +51,8 @@ class ConflictRow(Struct, frozen=True):
     description: str
     since: int
     changed: int
-    side_a: tuple[Quote, ...]
-    side_b: tuple[Quote, ...]
+    side_a: tuple[CitedQuote, ...]
+    side_b: tuple[CitedQuote, ...]
 
 
 class FailureRow(Struct, frozen=True):
@@ -58,6 +72,25 @@ class ItemMaker:
 
     def __init__(self, memory: "Slicebase") -> None:
         self._ledger = memory.truth.ledger
+        self._texts = ChunkTexts(memory)
+        self._statuses: dict[str, QuoteStatus | None] = {}  # many claims may cite one text
+
+    def _quotes(self, refs: Json) -> tuple[CitedQuote, ...]:
+        return tuple(map(self._quote, quotes_of(refs, self._find)))
+
+    def _quote(self, each: Quote) -> CitedQuote:
+        if each.evidence_id not in self._statuses:
+            self._statuses[each.evidence_id] = self._status(each.evidence_id)
+        return CitedQuote(each.evidence_id, each.chunk_id, each.span, each.quote, self._statuses[each.evidence_id])
+
+    def _status(self, evidence_id: str) -> QuoteStatus | None:
+        record = self._find(evidence_id)
+        if record is None:
+            return None
+        try:
+            return resolve(record, self._texts.look_up(record)).status
+        except SlicebaseError:  # one text that cannot be read keeps nobody from seeing the others
+            return None
 
     def _find(self, evidence_id: str) -> Evidence | None:
         try:
@@ -74,7 +107,7 @@ class ItemMaker:
             kind=_text(item, "kind"),
             since=_number(item, "since"),
             changed=_number(item, "changed"),
-            evidence=quotes_of(item.get("evidence_refs"), self._find),
+            evidence=self._quotes(item.get("evidence_refs")),
         )
 
     def conflict(self, item: Json) -> ConflictRow:
@@ -85,8 +118,8 @@ class ItemMaker:
             description=_text(item, "description"),
             since=_number(item, "since"),
             changed=_number(item, "changed"),
-            side_a=quotes_of(item.get("side_a_refs"), self._find),
-            side_b=quotes_of(item.get("side_b_refs"), self._find),
+            side_a=self._quotes(item.get("side_a_refs")),
+            side_b=self._quotes(item.get("side_b_refs")),
         )
 
     def failure(self, item: Json) -> FailureRow:
@@ -237,7 +270,7 @@ class QuoteAnswer(Struct, frozen=True):
     span: Span  # where it was cited
     quote_hash: str
     quote: str | None  # None after a purge
-    status: Literal["found", "changed", "gone", "purged"]
+    status: QuoteStatus
     sound: bool  # its id, hash, span and quote agree
     now: Span | None  # where the quote is now; None if it is not there
     before: str

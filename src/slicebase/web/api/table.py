@@ -3,6 +3,7 @@
 from typing import Final
 
 from slicebase.web.api import (
+    attention,
     bodies,
     contexts,
     files,
@@ -25,6 +26,7 @@ from slicebase.web.endpoints import Endpoint
 
 ENDPOINTS: Final[tuple[Endpoint, ...]] = (
     *status.ENDPOINTS,
+    *attention.ENDPOINTS,
     *search.ENDPOINTS,
     *files.ENDPOINTS,
     *bodies.ENDPOINTS,

@@ -1,7 +1,7 @@
 // The application: the frame of every page, and the view that the address names.
 import { render } from "preact";
 import { useEffect, useErrorBoundary, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { exported, useBuilding } from "slicebase/lib/api.js";
+import { exported, useBuilding, useFreshness } from "slicebase/lib/api.js";
 import { html } from "slicebase/lib/html.js";
 import { lettersAreOn, say, switchLetters, useKeys, useSaid } from "slicebase/lib/keyboard.js";
 import { go, Link, useRoute } from "slicebase/lib/router.js";
@@ -41,16 +41,16 @@ function useTheme() {
 
 const NEXT_THEME = { __proto__: null, "": "light", light: "dark", dark: "" };
 
-/** Keys: `/` searches, `g` and a letter go to a view, Escape leaves a field, `?` lists the keys of the view. */
+/** Keys: `/` searches, `g` and a letter go to a view, Escape leaves a field, `?` lists the keys of the view. An exported page has no other view. */
 function useViewKeys(show) {
   const before = useRef("");
   useKeys((event) => {
     const view = NAVIGATION.find(([, , key]) => key === event.key);
-    if (before.current === "g" && view) {
+    if (before.current === "g" && view && !exported) {
       show(false);
       go(view[0]);
     } else if (event.key === "?") show((old) => !old);
-    else if (event.key === "/") {
+    else if (event.key === "/" && !exported) {
       show(false);
       const box = document.querySelector("main input[type=search]");
       if (box) box.focus();
@@ -74,7 +74,8 @@ function Keys({ close, more = [] }) {
     switchLetters(event.currentTarget.checked);
     setLetters(event.currentTarget.checked);
   };
-  const rows = [["/", "search"], ...NAVIGATION.map(([, name, key]) => [`g ${key}`, `go to ${name}`]), ...more, ["Esc", "leave a field, close what is open"], ["?", "these keys"]];
+  const elsewhere = exported ? [] : [["/", "search"], ...NAVIGATION.map(([, name, key]) => [`g ${key}`, `go to ${name}`])];
+  const rows = [...elsewhere, ...more, ["Esc", "leave a field, close what is open"], ["?", "these keys"]];
   return html`<dialog class="keys" aria-label="Keys" ref=${box} onClose=${close}>
     <header><h2>Keys</h2><button type="button" class="small" onClick=${close}>close</button></header>
     <dl>${rows.map(([key, what]) => html`<div key=${key}><dt><kbd>${key}</kbd></dt><dd>${what}</dd></div>`)}</dl>
@@ -107,6 +108,7 @@ function App() {
   const [keys, showKeys] = useState(false);
   useViewKeys(showKeys);
   const building = useBuilding();
+  const { trouble, turn } = useFreshness();
   useSaid(building ? "An index is being built." : "");
   const view = VIEWS.find((each) => each.match(route));
   useEffect(() => {
@@ -127,8 +129,9 @@ function App() {
     ${keys && html`<${Keys} close=${() => showKeys(false)} more=${view ? view.keys : []} />`}
     ${exported && exported.notes.map((note) => html`<p key=${note} class="exported-note" role="note">${note}</p>`)}
     <p class="building">${building}</p>
+    <p class="building trouble" role="status">${trouble && html`${trouble} What is shown may be old.`}</p>
     <main id="main" tabindex="-1">
-      ${view ? html`<${Shown} view=${view} route=${route} key=${view.key ? view.key(route) : view.section} />` : html`<h1>No such page</h1><${ProblemBox} problem=${{ message: "No view has this address.", hint: route.path }} />`}
+      ${view ? html`<${Shown} view=${view} route=${route} key=${`${turn} ${view.key ? view.key(route) : view.section}`} />` : html`<h1>No such page</h1><${ProblemBox} problem=${{ message: "No view has this address.", hint: route.path }} />`}
     </main>
     <div id="voice" class="hidden-text" role="status"></div>`;
 }

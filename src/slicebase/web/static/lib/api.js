@@ -129,22 +129,36 @@ export function useAnswer(path, params) {
 
 /**
  * Reads a list page by page: `{items, more, problem, busy, next, again}`. `field` is the name of the list in an answer.
+ * `again` reads as many entries as are shown; they stay until then.
  */
 export function usePages(path, params, field) {
   const place = path === null ? null : address(path, params);
   const [state, setState] = useState({ items: [], cursor: null, more: false, problem: null, busy: true, first: null });
   const current = useRef(place);
-  const load = useCallback(async (cursor) => {
-    setState((old) => ({ ...old, busy: true }));
+  const asked = useRef(0);
+  const shown = useRef(0);
+  shown.current = state.items.length;
+  /** Reads the page of a cursor; from the beginning, as many entries as `least`. What was asked before counts no more. */
+  const load = useCallback(async (cursor, least = 0) => {
+    asked.current += 1;
+    const number = asked.current;
+    const isLast = () => current.current === place && asked.current === number;
+    if (!least) setState((old) => ({ ...old, busy: true }));
     try {
-      const answer = await get(path, { ...params, cursor });
-      if (current.current !== place) return;
+      const first = await get(path, { ...params, cursor });
+      let answer = first;
+      let items = answer[field];
+      while (answer.next && items.length < least && isLast()) {
+        answer = await get(path, { ...params, cursor: answer.next });
+        items = [...items, ...answer[field]];
+      }
+      if (!isLast()) return;
       setState((old) => ({
-        items: cursor ? [...old.items, ...answer[field]] : answer[field],
-        cursor: answer.next, more: Boolean(answer.next), problem: null, busy: false, first: cursor ? old.first : answer,
+        items: cursor ? [...old.items, ...items] : items,
+        cursor: answer.next, more: Boolean(answer.next), problem: null, busy: false, first: cursor ? old.first : first,
       }));
     } catch (problem) {
-      if (current.current === place) setState((old) => ({ ...old, problem, busy: false }));
+      if (isLast()) setState((old) => ({ ...old, problem, busy: false }));
     }
   }, [place]);
   useEffect(() => {
@@ -152,43 +166,114 @@ export function usePages(path, params, field) {
     if (place !== null) load("");
   }, [place]);
   const next = useCallback(() => state.cursor && !state.busy && load(state.cursor), [state.cursor, state.busy, load]);
-  return { ...state, next, again: () => load("") };
+  const again = useCallback(() => load("", shown.current), [load]);
+  return { ...state, next, again };
 }
 
+// What changes while one watches
+
+/** Calls a function when a number or a version is another one than the first time: what is shown has changed. */
+export function useLater(call, version) {
+  const known = useRef(version);
+  useEffect(() => {
+    if (known.current !== version) call();
+    known.current = version;
+  }, [version]);
+}
+
+const RETRY = 5000; // milliseconds until a stream that was refused is asked for again
+const heard = new Set(); // the functions of this page that are told
+let stop = null; // ends the watching of this page, if it watches
+
 /**
- * Calls a function with what has grown, `{sessions, runs}`, as long as a component is shown, and with `{began: true}`
- * when the server begins to watch, also after it was gone: what grew until then can be asked for.
- * A browser opens six connections to a server, for all of its pages together: one page holds the stream and tells the
- * others, and another one goes on when it is closed. Locks are there on this machine and with TLS.
+ * Watches for all components of the page. A browser opens six connections to a server, for all of its pages together:
+ * one page holds the stream and tells the others, and another one goes on when it is closed. Locks are there on this
+ * machine and with TLS.
+ */
+function watch() {
+  const others = new BroadcastChannel("changes");
+  const here = (news) => {
+    for (const each of [...heard]) each(news);
+  };
+  const tell = (news) => {
+    others.postMessage(news);
+    here({ ...NOTHING, ...news });
+  };
+  others.onmessage = (event) => here({ ...NOTHING, ...event.data });
+  const waiting = new AbortController();
+  let end = () => {};
+  const hold = () => new Promise((done) => {
+    let source = null;
+    let later = 0;
+    const open = () => {
+      source = new EventSource(address("/changes"));
+      source.addEventListener("grown", (event) => tell(JSON.parse(event.data)));
+      source.addEventListener("watching", () => tell({ began: true, trouble: "" }));
+      source.addEventListener("recovered", () => tell({ trouble: "" }));
+      source.addEventListener("problem", (event) => tell({ trouble: JSON.parse(event.data).detail }));
+      source.addEventListener("error", () => {
+        tell({ trouble: "The server does not answer." });
+        if (source.readyState === EventSource.CLOSED) later = setTimeout(open, RETRY); // it was refused
+      });
+    };
+    open();
+    end = () => {
+      clearTimeout(later);
+      source.close();
+      done();
+    };
+  });
+  if (navigator.locks) navigator.locks.request("changes", { signal: waiting.signal }, hold).catch(() => {}); // it went away before its turn
+  else hold();
+  return () => {
+    waiting.abort();
+    end();
+    others.close();
+  };
+}
+
+const NOTHING = { sessions: {}, runs: {}, library: false, purges: null, began: false, trouble: null };
+
+/**
+ * Calls a function with what has changed, as long as a component is shown: `sessions` and `runs` that have grown,
+ * whether the `library` has, the number of `purges` after one, and `trouble`, the reason why nothing is told, "" when
+ * that is over. `began`: the server begins to watch, also after it was gone; what grew until then can be asked for.
  */
 export function useGrowth(onGrown) {
   const latest = useRef(onGrown);
   latest.current = onGrown;
   useEffect(() => {
     if (exported) return undefined;
-    const others = new BroadcastChannel("changes");
-    others.onmessage = (event) => latest.current(event.data);
-    const waiting = new AbortController();
-    let end = () => {};
-    const hold = () => new Promise((done) => {
-      const source = new EventSource(address("/changes"));
-      const tell = (grown) => {
-        others.postMessage(grown);
-        latest.current(grown);
-      };
-      source.addEventListener("grown", (event) => tell(JSON.parse(event.data)));
-      source.addEventListener("watching", () => tell({ sessions: {}, runs: {}, began: true }));
-      end = () => {
-        source.close();
-        done();
-      };
-    });
-    if (navigator.locks) navigator.locks.request("changes", { signal: waiting.signal }, hold).catch(() => {}); // it went away before its turn
-    else hold();
+    const told = (news) => latest.current(news);
+    heard.add(told);
+    stop = stop || watch();
     return () => {
-      waiting.abort();
-      end();
-      others.close();
+      heard.delete(told);
+      if (heard.size) return;
+      stop();
+      stop = null;
     };
   }, []);
+}
+
+/**
+ * Returns `{trouble, turn}`: why the page is not told what changes, and a number that is another one when everything
+ * that is shown must be read again: words were purged, or the trouble is over and the view still shows its error.
+ */
+export function useFreshness() {
+  const [trouble, setTrouble] = useState("");
+  const [turn, setTurn] = useState(0);
+  const purges = useRef(null);
+  const count = (number) => {
+    if (purges.current !== null && number !== purges.current) setTurn((old) => old + 1);
+    purges.current = number;
+  };
+  useGrowth((news) => {
+    if (news.purges !== null) count(news.purges);
+    if (news.began) get("/purges").then((found) => count(found.purges), () => {});
+    if (news.trouble === null) return;
+    setTrouble(news.trouble);
+    if (!news.trouble && document.querySelector("main .problem.unavailable")) setTurn((old) => old + 1);
+  });
+  return { trouble, turn };
 }

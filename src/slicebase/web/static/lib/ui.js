@@ -9,15 +9,16 @@ import { Link, href } from "slicebase/lib/router.js";
 /**
  * Returns the address of the view of a reference (`turn:…`, `file:…`, `mf_…`); null where none shows it.
  * `span` (`{start, end}`, in code points of the text) is marked there; `file` is the slice file of a document's chunk.
+ * `cited` is the evidence that quotes the span: a text that can change tells whether the words are still there.
  */
-export function placeOf(ref, span = null, file = null) {
+export function placeOf(ref, span = null, file = null, cited = null) {
   const [kind, rest] = ref.includes(":") ? [ref.slice(0, ref.indexOf(":")), ref.slice(ref.indexOf(":") + 1)] : ["", ref];
   const name = encodeURIComponent(rest);
   if (kind === "session") return `/session/${name}`;
   if (kind === "turn") return href(`/turn/${name}`, span ? { start: span.start, end: span.end } : {});
   if (kind === "run") return `/run/${name}`;
   if (kind === "file") return `/file/${name}`;
-  if (kind === "row" || kind === "sec") return href(`/file/${encodeURIComponent(rest.split(/[/@]/)[0])}`, { at: ref, ...(span || {}) });
+  if (kind === "row" || kind === "sec") return href(`/file/${encodeURIComponent(rest.split(/[/@]/)[0])}`, { at: ref, ...(span || {}), cited });
   if (kind === "doc" && file) return href(`/file/${encodeURIComponent(file)}`, { at: ref, ...(span || {}) });
   if (kind === "claim") return href("/proof/why", { ref });
   if (ref.startsWith("mf_")) return `/context/${ref}`;
@@ -36,8 +37,8 @@ export function shortRef(ref) {
 }
 
 /** A reference that leads to its view. */
-export function Ref({ to, children, long = false, span = null, file = null }) {
-  const place = placeOf(to, span, file);
+export function Ref({ to, children, long = false, span = null, file = null, cited = null }) {
+  const place = placeOf(to, span, file, cited);
   const text = children || (long ? to : shortRef(to));
   return place ? html`<${Link} class="ref" to=${place} title=${to}>${text}<//>` : html`<span class="ref" title=${to}>${text}</span>`;
 }
@@ -110,7 +111,7 @@ export function Empty({ children }) {
 }
 
 export function ProblemBox({ problem, again }) {
-  return html`<div class="problem" role="alert">
+  return html`<div class=${`problem ${problem.status === 503 || problem.code === "offline" ? "unavailable" : ""}`} role="alert">
     <strong>${problem.message}</strong> ${problem.where && problem.where.file && html`<code>${[problem.where.file, problem.where.line, problem.where.column].filter((each) => each !== null).join(":")}</code> `}${problem.code && html`<code>${problem.code}</code>`}
     ${problem.hint && html`<div class="faint">${problem.hint}</div>`}
     ${again && html`<button type="button" class="small" onClick=${again}>try again</button>`}

@@ -1,5 +1,5 @@
 // One slice file: its body, its contract, where it comes from, and what it is linked with.
-import { useAnswer } from "slicebase/lib/api.js";
+import { useAnswer, useGrowth } from "slicebase/lib/api.js";
 import { States, typeOf } from "slicebase/lib/files.js";
 import { html } from "slicebase/lib/html.js";
 import { choose, useTitle } from "slicebase/lib/router.js";
@@ -11,6 +11,7 @@ import { Contract, Findings, Links, Origin } from "slicebase/views/file_side.js"
 export function FileView({ route }) {
   const id = route.parts[1];
   const asked = useAnswer(`/files/${encodeURIComponent(id)}`);
+  useGrowth(({ library, began }) => (library || began) && asked.again());
   return html`<${Answered} asked=${asked} title=${id}>${(file) => html`<${Shown} file=${file} query=${route.query} />`}<//>`;
 }
 

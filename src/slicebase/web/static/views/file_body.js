@@ -1,10 +1,11 @@
 // The body of a slice file, by its type. Long bodies come window by window; what is cited is marked.
 import { useEffect, useRef, useState } from "preact/hooks";
-import { address, get, useAnswer, usePages } from "slicebase/lib/api.js";
+import { address, get, useAnswer, useLater, usePages } from "slicebase/lib/api.js";
 import { html } from "slicebase/lib/html.js";
 import { choose, Link } from "slicebase/lib/router.js";
 import { Code, Markdown, Plain } from "slicebase/lib/text.js";
 import { Answered, Badge, Busy, bytes, count, Empty, Facts, More, Panel, ProblemBox, When } from "slicebase/lib/ui.js";
+import { CitedNote, useCited } from "slicebase/views/file_cited.js";
 import { Rows } from "slicebase/views/file_rows.js";
 
 const part = encodeURIComponent;
@@ -15,7 +16,7 @@ export function Body({ file, query }) {
   if (file.type === "conversation") return html`<${Talk} file=${file} />`;
   if (file.type === "routine") return html`<${Steps} file=${file} />`;
   if (file.type === "none" && !file.path) return html`<${Pointer} file=${file} />${query.at && query.at.startsWith("doc:") && html`<${Chunk} key=${query.at} query=${query} />`}`;
-  return html`<${Windows} key=${query.at || ""} file=${file} query=${query} />`;
+  return html`<${Texts} key=${`${query.at || ""} ${file.version}`} file=${file} query=${query} />`;
 }
 
 function Pointer({ file }) {
@@ -38,7 +39,7 @@ function CitedText({ pieces: [before, cited, after], children }) {
   const here = useRef(null);
   useEffect(() => here.current && here.current.scrollIntoView({ block: "center" }), []);
   return html`<div class="cited" ref=${here} tabindex="-1" role="group" aria-label="the cited place">${children}
-    <pre dir="auto">${before}<mark>${cited}</mark>${after}</pre>
+    <pre dir="auto">${before}${cited && html`<mark>${cited}</mark>`}${after}</pre>
   </div>`;
 }
 
@@ -68,15 +69,23 @@ function useWindows(id, query) {
   return { ...state, last, more, next: () => !state.busy && more && load({ start: last.end }), again: () => load(first) };
 }
 
-function Windows({ file, query }) {
+/** The text of a file, as soon as it is known where the words are now that an address cites. */
+function Texts({ file, query }) {
+  const cited = useCited(query);
+  if (cited.reads) return html`<${Panel} title="Content" id="content" class="content"><${Busy} /><//>`;
+  const { start, end } = query.cited && cited.span ? cited.span : query;
+  return html`<${Windows} file=${file} query=${{ ...query, start, end }} cited=${cited} />`;
+}
+
+function Windows({ file, query, cited }) {
   const read = useWindows(file.id, query);
   const first = read.windows[0];
   const aside = first && first.total > 0 && html`${first.total.toLocaleString("en")} characters`;
   return html`<${Panel} title="Content" id="content" aside=${aside} class="content">
     ${first && first.problem && html`<p class="problem">The note cannot be read: ${first.problem}</p>`}
     ${first && first.headings.length > 2 && html`<${Outline} file=${file} headings=${first.headings} sections=${first.sections} />`}
-    ${first && first.start > 0 && html`<p class="faint">from line ${first.line} · <button type="button" class="small" onClick=${() => choose({ at: null, start: null, end: null, from: null })}>from the beginning</button></p>`}
-    ${read.windows.map((each) => html`<${TextPart} key=${each.start} file=${file} part=${each} />`)}
+    ${first && first.start > 0 && html`<p class="faint">from line ${first.line} · <button type="button" class="small" onClick=${() => choose({ at: null, start: null, end: null, cited: null, from: null })}>from the beginning</button></p>`}
+    ${read.windows.map((each) => html`<${TextPart} key=${each.start} file=${file} part=${each} cited=${cited} />`)}
     ${first && !first.total && !first.problem && html`<${Empty}>The body is empty.<//>`}
     ${first && read.more && html`<p class="faint">${Math.round((read.last.end / read.last.total) * 100)} % of ${read.last.total.toLocaleString("en")} characters</p>`}
     <${More} pages=${{ ...read, more: read.more }} label="read on" />
@@ -87,8 +96,8 @@ function Outline({ file, headings, sections }) {
   return html`<details class="outline"><summary>${headings.length < sections ? `the first ${headings.length} of ` : ""}${count(sections, "section")}</summary><ol class="plain-list">${headings.map((each) => html`<li key=${each.start} style=${{ paddingLeft: `${Math.min(each.level - 1, 4)}rem` }}><${Link} to=${`/file/${part(file.id)}?at=${part(each.ref)}`}>${each.title || "untitled"}<//></li>`)}</ol></details>`;
 }
 
-function TextPart({ file, part: shown }) {
-  if (shown.at) return html`<${CitedPart} file=${file} shown=${shown} />`;
+function TextPart({ file, part: shown, cited }) {
+  if (shown.at) return html`<${CitedPart} file=${file} shown=${shown} cited=${cited} />`;
   return html`<${TextOf} file=${file} text=${shown.text} />`;
 }
 
@@ -102,13 +111,16 @@ function TextOf({ file, text }) {
 
 const STATES = { __proto__: null, drifted: "The text has changed since it was cited.", gone: "The section that was cited is not here any more." };
 
-/** A window with the place that a reference names: the section as it is written, with the cited words marked. */
-function CitedPart({ file, shown }) {
+/** A window with the place that a reference names: the section as it is written, with the cited words marked if they are still there. */
+function CitedPart({ file, shown, cited }) {
   const { at } = shown;
-  if (at.state === "gone") return html`<p class="problem">${STATES.gone}</p><${TextOf} file=${file} text=${shown.text} />`;
+  const note = cited.status === "found" ? null : html`<${CitedNote} cited=${cited} />`;
+  if (at.state === "gone") return html`${note || html`<p class="problem">${STATES.gone}</p>`}<${TextOf} file=${file} text=${shown.text} />`;
   const letters = Array.from(shown.text);
   const cut = (start, end) => letters.slice(Math.max(0, start - shown.start), Math.max(0, end - shown.start)).join("");
-  return html`<${CitedText} pieces=${[cut(at.start, at.span_start), cut(at.span_start, at.span_end), cut(at.span_end, at.end)]}>${at.state !== "same" && html`<p><${Badge} kind="warn">drifted<//> ${STATES[at.state]}</p>`}<//>
+  const isThere = note ? cited.span !== null : at.state === "same"; // without evidence, nobody knows which words were cited
+  const pieces = isThere ? [cut(at.start, at.span_start), cut(at.span_start, at.span_end), cut(at.span_end, at.end)] : [cut(at.start, at.end), "", ""];
+  return html`<${CitedText} pieces=${pieces}>${note || (at.state !== "same" && html`<p><${Badge} kind="warn">drifted<//> ${STATES[at.state]}</p>`)}<//>
     <${TextOf} file=${file} text=${cut(at.end, shown.end)} />`;
 }
 
@@ -119,6 +131,7 @@ const ROLE_COLOURS = { __proto__: null, tool_call: "tool", tool_result: "tool", 
 
 function Talk({ file }) {
   const pages = usePages(`/files/${part(file.id)}/conversation`, { limit: 50 }, "entries");
+  useLater(pages.again, file.version);
   return html`<${Panel} title="Conversation" id="content">
     <ol class="plain-list talk">${pages.items.map((each) => html`<${Saying} key=${each.line} each=${each} />`)}</ol>
     ${pages.first && !pages.items.length && html`<${Empty}>Nobody has said anything yet.<//>`}
@@ -139,6 +152,7 @@ function Saying({ each }) {
 
 function Steps({ file }) {
   const pages = usePages(`/files/${part(file.id)}/routine`, { limit: 100 }, "steps");
+  useLater(pages.again, file.version);
   const required = [...new Set(pages.items.flatMap((each) => each.requirements))];
   return html`<${Panel} title="Routine" id="content" aside="nothing is executed">
     ${required.length > 0 && html`<h3>Requirements</h3><ul>${required.map((each) => html`<li key=${each}>${each}</li>`)}</ul><h3>Steps</h3>`}

@@ -1,10 +1,11 @@
 // The rows of a log as a table: what holds now, and folded below it what it replaced.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { useAnswer, usePages } from "slicebase/lib/api.js";
+import { useAnswer, useLater, usePages } from "slicebase/lib/api.js";
 import { html } from "slicebase/lib/html.js";
 import { choose } from "slicebase/lib/router.js";
 import { Code } from "slicebase/lib/text.js";
 import { Badge, Busy, bytes, count, Empty, More, Panel, ProblemBox, When } from "slicebase/lib/ui.js";
+import { CitedNote, useCited } from "slicebase/views/file_cited.js";
 
 const part = encodeURIComponent;
 
@@ -22,6 +23,7 @@ function columnsOf(groups) {
 
 export function Rows({ file, query }) {
   const pages = usePages(`/files/${part(file.id)}/rows`, { limit: 50 }, "groups");
+  useLater(pages.again, file.version);
   const found = pages.first;
   const cited = query.at && query.at.startsWith("row:") ? query.at.slice(query.at.indexOf("/") + 1) : "";
   const open = query.row || cited;
@@ -69,14 +71,14 @@ function RowLine({ row, columns, chosen }) {
 }
 
 function Value({ row, field }) {
-  const cut = field.characters > field.value.length && html`… <button type="button" class="small" onClick=${() => choose({ row: row.id, at: null }, { replace: false })}>all ${field.characters.toLocaleString("en")} characters</button>`;
+  const cut = field.characters > field.value.length && html`… <button type="button" class="small" onClick=${() => choose({ row: row.id, at: null, cited: null }, { replace: false })}>all ${field.characters.toLocaleString("en")} characters</button>`;
   return html`<span class="value" dir="auto">${field.is_text ? html`<bdi>${field.value}</bdi>` : html`<code>${field.value}</code>`}${cut}</span>`;
 }
 
 /** What a row says about itself. */
 function RowFacts({ row }) {
   return html`<div class="row-facts faint">
-    <button type="button" class="small mono" onClick=${() => choose({ row: row.id, at: null, start: null, end: null }, { replace: false })} title=${row.ref}>${row.id.length > 12 ? `…${row.id.slice(-6)}` : row.id}</button>
+    <button type="button" class="small mono" onClick=${() => choose({ row: row.id, at: null, start: null, end: null, cited: null }, { replace: false })} title=${row.ref}>${row.id.length > 12 ? `…${row.id.slice(-6)}` : row.id}</button>
     ${row.time ? html`<${When} time=${row.time} />` : html`<span>undated</span>`}
     ${!row.holds && html`<${Badge}>${row.status && row.status !== "active" ? row.status : "superseded"}<//>`}
     ${row.confidence !== null && html`<span>confidence ${row.confidence}</span>`}
@@ -88,18 +90,18 @@ function RowFacts({ row }) {
 /** One row in full, with its cited words marked, its JSON and its history. */
 function OneRow({ file, row, query, cited }) {
   const [start, setStart] = useState(0);
-  const from = Number(query.start) || 0;
-  const to = query.end ? Number(query.end) : null;
+  const place = useCited(query);
   const asked = useAnswer(`/files/${part(file.id)}/rows/${row.split("/").map(part).join("/")}`, { start });
   const here = useRef(null);
   useEffect(() => { if (asked.answer && here.current && start === 0) here.current.scrollIntoView({ block: "nearest" }); }, [Boolean(asked.answer)]);
-  const close = html`<button type="button" class="small" onClick=${() => choose({ row: null, at: null, start: null, end: null })}>close</button>`;
+  const close = html`<button type="button" class="small" onClick=${() => choose({ row: null, at: null, start: null, end: null, cited: null })}>close</button>`;
   return html`<${Panel} title=${cited ? "The cited row" : "One row"} id="one-row" aside=${close} class="one-row"><div ref=${here}>
     ${asked.problem && html`<${ProblemBox} problem=${asked.problem} />`}
     ${!asked.answer && !asked.problem && html`<${Busy} />`}
     ${asked.answer && html`
       <${RowFacts} row=${asked.answer.row} />
-      <${RowText} answer=${asked.answer} from=${from} to=${cited ? to : -1} />
+      ${cited && html`<${CitedNote} cited=${place} />`}
+      <${RowText} answer=${asked.answer} span=${cited ? place.span : null} />
       ${asked.answer.total > asked.answer.end - asked.answer.start && html`<p class="row">
         <span class="faint">characters ${asked.answer.start.toLocaleString("en")} to ${asked.answer.end.toLocaleString("en")} of ${asked.answer.total.toLocaleString("en")}</span>
         <button type="button" class="small" disabled=${asked.answer.start === 0} onClick=${() => setStart(0)}>beginning</button>
@@ -109,9 +111,9 @@ function OneRow({ file, row, query, cited }) {
   </div><//>`;
 }
 
-function RowText({ answer, from, to }) {
-  if (to === -1 || answer.start > 0) return html`<pre class="row-body" dir="auto">${answer.text}</pre>`;
+function RowText({ answer, span }) {
+  if (!span || answer.start > 0) return html`<pre class="row-body" dir="auto">${answer.text}</pre>`;
   const letters = Array.from(answer.text);
-  const end = to === null ? letters.length : to;
-  return html`<pre class="row-body cited" dir="auto">${letters.slice(0, from).join("")}<mark>${letters.slice(from, end).join("")}</mark>${letters.slice(end).join("")}</pre>`;
+  const end = span.end === null ? letters.length : span.end;
+  return html`<pre class="row-body cited" dir="auto">${letters.slice(0, span.start).join("")}<mark>${letters.slice(span.start, end).join("")}</mark>${letters.slice(end).join("")}</pre>`;
 }

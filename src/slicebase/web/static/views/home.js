@@ -1,10 +1,11 @@
 // Home: what is here, what is fresh, what needs a look, the newest sessions and runs, health.
 import { useRef, useState } from "preact/hooks";
-import { part, useAnswer, useGrowth } from "slicebase/lib/api.js";
+import { useAnswer, useGrowth } from "slicebase/lib/api.js";
 import { FileLine, fileAt, FreshnessBar } from "slicebase/lib/files.js";
 import { html } from "slicebase/lib/html.js";
 import { Link } from "slicebase/lib/router.js";
 import { Answered, Badge, Busy, bytes, count, Empty, Facts, Panel, ProblemBox, Ref, When } from "slicebase/lib/ui.js";
+import { RunState } from "slicebase/views/runs.js";
 
 const FEW = 6;
 
@@ -82,12 +83,13 @@ function Doctor({ files }) {
 
 function Attention({ found }) {
   const stale = useAnswer("/stale", { limit: 1 });
-  const runs = useAnswer("/runs", { limit: FEW });
+  const [most, setMost] = useState(FEW);
+  const runs = useAnswer("/attention", { limit: most });
   const isFirst = found && (stale.answer || stale.problem); // what is due is read from the files themselves, after the rest
   const due = useAnswer(isFirst ? "/due" : null, { limit: 3 });
   const files = found ? Object.values(found.files).reduce((sum, each) => sum + each, 0) : 0;
   const broken = found ? found.broken : [];
-  const running = runs.answer ? runs.answer.runs.filter((each) => !each.stopped && !each.problem) : [];
+  useAgain(runs, stale, due);
   return html`<${Panel} title="What needs a look" id="look">
     <ul class="plain-list attention">
       ${broken.length > 0 && html`<li><${Badge} kind="bad">${broken.length}<//> <${Link} to="/proof?show=format">${broken.length === 1 ? "file" : "files"}<//> cannot be read
@@ -97,22 +99,30 @@ function Attention({ found }) {
       ${stale.answer && Object.entries(stale.answer.counts).map(([kind, number]) => html`<li key=${kind}><${Badge} kind="warn">${number.toLocaleString("en")}<//> <${Link} to="/proof?show=stale">${number === 1 ? "file" : "files"}<//> ${isAre(number, REASONS[kind] || kind)}</li>`)}
       ${due.answer && due.answer.total > 0 && html`<li><${Badge} kind="warn">${due.answer.total.toLocaleString("en")}<//> <${Link} to="/proof?show=due">${due.answer.total === 1 ? "file" : "files"}<//> ${due.answer.total === 1 ? "asks" : "ask"} for work
         <ul class="plain-list small-list">${due.answer.files.map((each) => html`<li key=${each.id} class="clip-2"><${Link} to=${fileAt(each.id)}>${each.title || each.id}<//> <span class="soft">${each.reasons.map((why) => why.detail).join("; ")}</span></li>`)}</ul></li>`}
-      ${running.map((each) => html`<${OpenItems} key=${each.run} run=${each.run} />`)}
+      ${runs.problem && html`<li><${ProblemBox} problem=${runs.problem} again=${runs.again} /></li>`}
+      ${runs.answer && html`<${RunNeeds} found=${runs.answer} all=${() => setMost(MOST)} />`}
       ${found && html`<${Doctor} files=${files} />`}
     </ul>
     ${stale.answer && !stale.answer.total && due.answer && !due.answer.total && !broken.length && html`<${Empty}>Nothing is stale, and nothing is due.<//>`}
   <//>`;
 }
 
-/** What is open in a run that is not finished: conflicts, questions, failures. */
-function OpenItems({ run }) {
-  const summary = useAnswer(`/runs/${part(run)}`);
-  if (!summary.answer) return null;
-  const { conflicts, questions, failures } = summary.answer;
-  const open = [["conflict", conflicts.open || 0], ["question", questions], ["failure", failures.open || 0]].filter(([, number]) => number);
-  if (!open.length) return null;
-  return html`<li><${Badge} kind="warn">open<//> ${open.map(([word, number]) => count(number, word)).join(", ")} in <${Ref} to=${`run:${run}`} long /></li>`;
+const MOST = 10000;
+
+/** Runs that need a look: unreadable, stopped by the gate, or with something open. */
+function RunNeeds({ found, all }) {
+  const kinds = [
+    ["bad", found.unreadable, found.unreadable_total, "cannot be read", (each) => each.problem],
+    ["bad", found.refused, found.refused_total, "did not pass the gate", () => ""],
+    ["warn", found.open, found.open_total, (number) => (number === 1 ? "has something open" : "have something open"), openItems],
+  ];
+  return kinds.filter(([, , total]) => total).map(([kind, runs, total, words, about]) => html`<li key=${words}><${Badge} kind=${kind}>${total.toLocaleString("en")}<//> ${total === 1 ? "run" : "runs"} ${typeof words === "string" ? words : words(total)}
+    <ul class="plain-list small-list">${runs.map((each) => html`<li key=${each.run} class="clip-2"><${Ref} to=${`run:${each.run}`} long /> <span class="soft">${about(each)}</span></li>`)}</ul>
+    ${total > runs.length && html`<button type="button" class="small" onClick=${all}>all ${total.toLocaleString("en")}</button>`}</li>`);
 }
+
+const openItems = ({ conflicts, questions, failures }) =>
+  [["conflict", conflicts], ["question", questions], ["failure", failures]].filter(([, number]) => number).map(([word, number]) => count(number, word)).join(", ");
 
 function Sessions() {
   const asked = useAnswer("/sessions", { limit: FEW });
@@ -128,6 +138,7 @@ function SessionLine({ each }) {
   const isAgent = each.session.includes("#agent-");
   return html`<li class="file-line"><div class="file-head">
     <${Link} class="file-title session-title clip-2" to=${`/session/${encodeURIComponent(each.session)}`}><bdi>${each.title || each.prompt || each.session}</bdi><//>
+    ${each.problem && html`<${Badge} kind="bad" title=${each.problem}>unreadable<//>`}
     ${isAgent && html`<${Badge} title="an agent that a turn of another session started">subagent<//>`}
     ${each.compactions > 0 && html`<${Badge} kind="warn" title="a summary took the place of its turns: the session shows what that lost">${count(each.compactions, "compaction")}<//>`}
     <span class="faint num">${count(each.turns, "turn")} · <${When} time=${each.ended || each.started} dateOnly /></span>
@@ -141,9 +152,9 @@ function Runs() {
     <${Answered} asked=${asked}>${(found) => found.runs.length
       ? html`<ul class="plain-list">${found.runs.map((each) => html`<li key=${each.run} class="file-line"><div class="file-head">
           <${Ref} to=${`run:${each.run.replace(/^run:/, "")}`} long />
-          <${Badge} kind=${each.stopped ? "" : "good"}>${each.stopped || "running"}<//>
+          <${RunState} stopped=${each.stopped} problem=${each.problem} />
           <span class="space"></span><span class="faint num">${count(each.events, "event")} · <${When} time=${each.updated} dateOnly /></span></div>
-          ${each.objective && html`<div class="soft clip-2" dir="auto">${each.objective}</div>`}</li>`)}</ul>`
+          ${(each.objective || each.problem) && html`<div class="soft clip-2" dir="auto">${each.objective || each.problem}</div>`}</li>`)}</ul>`
       : html`<${Empty}>No agent has recorded a run yet: <code>tt run start</code>.<//>`}<//>
   <//>`;
 }

@@ -1,5 +1,5 @@
 // The library: search as you type over files and turns together; without words, the list of files.
-import { useAnswer, usePages } from "slicebase/lib/api.js";
+import { useAnswer, useGrowth, usePages } from "slicebase/lib/api.js";
 import { FileLine } from "slicebase/lib/files.js";
 import { html } from "slicebase/lib/html.js";
 import { useSaid } from "slicebase/lib/keyboard.js";
@@ -28,6 +28,7 @@ const ORDERS = [["changed", "last changed"], ["oldest", "longest unchanged"], ["
 function Files({ query }) {
   const order = ORDERS.some(([name]) => name === query.order) ? query.order : "changed";
   const pages = usePages("/files", { ...chosen(query), order, limit: 50 }, "files");
+  useGrowth(({ library, began }) => (library || began) && pages.again());
   const total = pages.first ? pages.first.total : 0;
   const unreadable = pages.first ? pages.first.unreadable : 0;
   const aside = html`<label>order <select value=${order} onChange=${(event) => choose({ order: event.currentTarget.value === "changed" ? null : event.currentTarget.value })}>${ORDERS.map(([name, text]) => html`<option key=${name} value=${name}>${text}</option>`)}</select></label>`;
@@ -41,9 +42,12 @@ function Files({ query }) {
 
 // What a search found
 
+const MOST = 100;
+
 function Found({ q, query }) {
   const params = { ...chosen(query), q, former_rows: query.former_rows, either: query.either, limit: query.limit || 10 };
   const asked = useAnswer("/search", params);
+  useGrowth(({ library, began }) => (library || began) && asked.again());
   const { answer } = asked;
   useSaid(answer && !asked.problem ? `For ${q}: ${count(answer.total, "file")}, ${answer.exact ? "" : "at least "}${count(answer.total_turns, "turn")}.` : "");
   if (asked.problem) return html`<${ProblemBox} problem=${asked.problem} again=${asked.again} />`;
@@ -62,7 +66,9 @@ function Found({ q, query }) {
     ${found.rest && html`<h2 class="rest">Only some of the words</h2>
       <p class="soft">${count(found.rest.total, "file")}, ${found.rest.exact ? "" : "at least "}${count(found.rest.total_turns, "turn")}</p>
       <${Hits} found=${found.rest} q=${q} name="rest" />`}
-    ${(found.files.length < found.total || found.sessions.length >= params.limit || (found.sessions.length === 1 && found.sessions[0].more > 0)) && params.limit < 100 && html`<button type="button" onClick=${() => choose({ limit: Math.min(100, Number(params.limit) * 3) })}>show more</button>`}
+    ${(found.files.length < found.total || found.sessions.length >= params.limit || (found.sessions.length === 1 && found.sessions[0].more > 0)) && (params.limit < MOST
+      ? html`<button type="button" onClick=${() => choose({ limit: Math.min(MOST, Number(params.limit) * 3) })}>show more</button>`
+      : html`<p class="soft">A search shows the best ${MOST} files and sessions. More words, or the filters above, find the others.</p>`)}
   </div>`;
 }
 

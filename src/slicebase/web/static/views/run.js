@@ -1,6 +1,6 @@
 // A run: what it is for, what it has spent, its time line, what it knows, its gate, and its documents.
 import { useEffect, useRef, useState } from "preact/hooks";
-import { part, useAnswer, useGrowth } from "slicebase/lib/api.js";
+import { part, useAnswer, useGrowth, useLater } from "slicebase/lib/api.js";
 import { html } from "slicebase/lib/html.js";
 import { href, Link } from "slicebase/lib/router.js";
 import { Markdown } from "slicebase/lib/text.js";
@@ -72,8 +72,9 @@ export function Tabs({ path, tabs, chosen, label, kept = {} }) {
   return html`<nav class="run-tabs" aria-label=${label}>${tabs.map(([name, words, size]) => html`<${Link} key=${name} stay to=${href(path, { ...kept, tab: name })} aria-current=${name === chosen ? "true" : undefined}>${words}${size === null || size === undefined ? null : html` <span class="faint num">${size.toLocaleString("en")}</span>`}<//>`)}</nav>`;
 }
 
-function Document({ run, name }) {
+function Document({ run, name, events }) {
   const asked = useAnswer(`/runs/${part(run)}/${name}`);
+  useLater(asked.again, events);
   if (asked.problem && asked.problem.code === "no-snapshot") return html`<p class="empty">No snapshot has passed yet, so there is no narrative.</p>`;
   if (!asked.answer && !asked.problem) return html`<${Busy}>reading the run …<//>`;
   return html`<${Answered} asked=${asked}>${(found) => html`<div class="document"><div class="row"><span class="space"></span><${Copy} text=${found.markdown} label="copy Markdown" /></div><${Markdown} text=${found.markdown} /></div>`}<//>`;
@@ -81,10 +82,10 @@ function Document({ run, name }) {
 
 function Shown({ tab, run, route, grown, events }) {
   const owner = `/runs/${part(run)}`;
-  if (["claims", "conflicts", "questions", "failures"].includes(tab)) return html`<${Items} key=${tab} owner=${owner} kind=${tab} route=${route} run=${run} />`;
-  if (tab === "gate") return html`<${Gate} run=${run} route=${route} />`;
+  if (["claims", "conflicts", "questions", "failures"].includes(tab)) return html`<${Items} key=${tab} owner=${owner} kind=${tab} route=${route} run=${run} events=${events} />`;
+  if (tab === "gate") return html`<${Gate} run=${run} route=${route} events=${events} />`;
   if (tab === "incidents") return html`<${Incidents} run=${run} events=${events} />`;
-  if (tab === "narrative" || tab === "report") return html`<${Document} key=${tab} run=${run} name=${tab} />`;
+  if (tab === "narrative" || tab === "report") return html`<${Document} key=${tab} run=${run} name=${tab} events=${events} />`;
   return html`<${Timeline} run=${run} route=${route} grown=${grown} events=${events} />`;
 }
 

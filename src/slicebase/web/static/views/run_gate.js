@@ -1,5 +1,5 @@
 // The gate of a run: its snapshots, the newest first, each with the checks that it passed or failed.
-import { part, useAnswer, usePages } from "slicebase/lib/api.js";
+import { part, useAnswer, useLater, usePages } from "slicebase/lib/api.js";
 import { html } from "slicebase/lib/html.js";
 import { choose, href, Link } from "slicebase/lib/router.js";
 import { Answered, Empty, More, Ref, Status, When } from "slicebase/lib/ui.js";
@@ -16,8 +16,9 @@ function Opened({ snapshot }) {
   return html`<${Answered} asked=${asked}>${(found) => html`<${Checks} validation=${found.validation} />`}<//>`;
 }
 
-export function Gate({ run, route }) {
+export function Gate({ run, route, events }) {
   const pages = usePages(`/runs/${part(run)}/snapshots`, { limit: 50 }, "snapshots");
+  useLater(pages.again, events);
   const chosen = route.query.snapshot || "";
   return html`
     ${!pages.items.length && !pages.busy && !pages.problem && html`<${Empty}>No snapshot yet: <code>tt run compact</code> takes one.<//>`}

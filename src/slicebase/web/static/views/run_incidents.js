@@ -1,6 +1,6 @@
 // What went wrong in a run, and its metrics. They need the complete log, so those of a long run are read on request.
 import { useState } from "preact/hooks";
-import { part, useAnswer } from "slicebase/lib/api.js";
+import { part, useAnswer, useLater } from "slicebase/lib/api.js";
 import { html } from "slicebase/lib/html.js";
 import { href, Link } from "slicebase/lib/router.js";
 import { Answered, Badge, Busy, count, Empty, Facts } from "slicebase/lib/ui.js";
@@ -11,6 +11,7 @@ const LISTED = 50; // incidents of each kind
 export function Incidents({ run, events }) {
   const [wanted, setWanted] = useState(events <= LONG);
   const asked = useAnswer(wanted ? `/runs/${part(run)}/status` : null);
+  useLater(asked.again, events);
   if (!wanted) return html`<p>Loops, stalls and metrics are found in the complete log of ${count(events, "event")}, which takes some seconds. <button type="button" onClick=${() => setWanted(true)}>Read it</button></p>`;
   if (!asked.answer && !asked.problem) return html`<${Busy}>reading the complete log …<//>`;
   return html`<${Answered} asked=${asked}>${(found) => html`<${Found} run=${run} found=${found} />`}<//>`;

@@ -1,11 +1,11 @@
 // What a run knows, now or at a snapshot: claims, conflicts, questions and failures; and cited text in its place.
 import { useState } from "preact/hooks";
-import { part, useAnswer, usePages } from "slicebase/lib/api.js";
+import { part, useAnswer, useLater, usePages } from "slicebase/lib/api.js";
 import { html } from "slicebase/lib/html.js";
 import { choose, href, Link } from "slicebase/lib/router.js";
 import { Answered, Badge, Empty, More, placeOf, Ref } from "slicebase/lib/ui.js";
 
-const STATUS = { __proto__: null, verified: "good", candidate: "", retracted: "bad", open: "warn", resolved: "good", found: "good", changed: "warn", gone: "bad", purged: "" };
+const STATUS = { __proto__: null, verified: "good", candidate: "", retracted: "bad", open: "warn", resolved: "good", found: "good", changed: "warn", gone: "bad", purged: "", unknown: "warn" };
 
 /** The status of an item or of a quote. */
 export const ItemStatus = ({ value }) => (value ? html`<${Badge} kind=${STATUS[value] || ""}>${value}<//>` : null);
@@ -20,12 +20,12 @@ const ends = (text, limit, atEnd) => {
 function Place({ evidence }) {
   const asked = useAnswer(`/evidence/${part(evidence)}`, { around: 400 });
   return html`<${Answered} asked=${asked}>${(found) => {
-    const place = placeOf(found.chunk_id, found.now, found.file);
+    const place = placeOf(found.chunk_id, found.now, found.file, found.evidence_id);
     return html`<div class="place">
       <div class="row">
         <${ItemStatus} value=${found.status} />
         ${!found.sound && html`<${Badge} kind="bad" title="its id, hash, span and quote do not agree">not sound<//>`}
-        <${Ref} to=${found.chunk_id} span=${found.now} file=${found.file} />
+        <${Ref} to=${found.chunk_id} span=${found.now} file=${found.file} cited=${found.evidence_id} />
         ${found.role && html`<span class="faint">${found.role}</span>`}
         ${found.time && html`<time class="faint" datetime=${found.time}>${found.time.slice(0, 16).replace("T", " ")}</time>`}
         <span class="faint num">characters ${found.span.start}–${found.span.end} of ${found.length.toLocaleString("en")}</span>
@@ -35,18 +35,28 @@ function Place({ evidence }) {
       </div>
       ${found.now
         ? html`<blockquote dir="auto"><span class="faint">${ends(found.before, 400, true)}</span><mark>${found.quote}</mark><span class="faint">${ends(found.after, 400, false)}</span></blockquote>`
-        : html`<blockquote dir="auto">${found.quote === null ? html`<span class="faint">The words were purged.</span>` : html`<s>${found.quote}</s>`}</blockquote>`}
+        : found.quote !== null && html`<blockquote dir="auto"><s>${found.quote}</s></blockquote>`}
     </div>`;
   }}<//>`;
 }
 
-/** A quote that something rests on; it opens with the text around it. */
+const BECOME = {
+  __proto__: null,
+  changed: "the text has changed since it was cited",
+  gone: "the text that was cited is not there any more",
+  purged: "",
+  unknown: "the text that was cited cannot be read",
+};
+
+/** A quote that something rests on; it opens with the text around it. What is not as it was cited says so before. */
 export function QuoteLine({ quote }) {
   const [open, setOpen] = useState(false);
-  const words = quote.quote === null ? "(the words are gone)" : `“${ends(quote.quote.replace(/\s+/g, " "), 160, false)}”`;
-  return html`<li class="quote">
+  const status = quote.status || "unknown";
+  const words = quote.quote === null ? "The words were purged." : `“${ends(quote.quote.replace(/\s+/g, " "), 160, false)}”`;
+  return html`<li class=${`quote ${status}`}>
     <button type="button" class="plain-button" aria-expanded=${open} onClick=${() => setOpen(!open)}><span dir="auto">${words}</span></button>
-    <span class="faint"><${Ref} to=${quote.chunk_id} span=${quote.span} /></span>
+    ${status !== "found" && html` <${ItemStatus} value=${status} /> <span class="soft">${BECOME[status]}</span>`}
+    <span class="faint"><${Ref} to=${quote.chunk_id} span=${quote.span} cited=${quote.evidence_id} /></span>
     ${open && html`<${Place} evidence=${quote.evidence_id} />`}
   </li>`;
 }
@@ -89,12 +99,13 @@ export function FailureItem({ item }) {
   </div>`;
 }
 
-/** The claims, conflicts, failures or questions of a run (`/runs/…`) or a snapshot (`/snapshots/…`). */
-export function Items({ owner, kind, route, run }) {
+/** The claims, conflicts, failures or questions of a run (`/runs/…`), which has so many `events`, or a snapshot (`/snapshots/…`). */
+export function Items({ owner, kind, route, run, events = 0 }) {
   const status = route.query.status || "";
   const claimKind = kind === "claims" ? route.query.kind || "" : "";
   const params = kind === "questions" ? { limit: 50 } : { limit: 50, status, kind: claimKind };
   const pages = usePages(`${owner}/${kind}`, params, kind);
+  useLater(pages.again, events);
   const shown = {
     claims: (item) => html`<${ClaimItem} item=${item} run=${run} />`,
     conflicts: (item) => html`<${ConflictItem} item=${item} />`,

@@ -6,8 +6,10 @@ import { Badge, count, Empty, More, Panel, Ref, When } from "slicebase/lib/ui.js
 
 const STATE = { __proto__: null, OBJECTIVE_ACHIEVED: "good", BUDGET_EXCEEDED: "warn", NO_EVIDENCE: "warn", HUMAN_REQUESTED: "", SYSTEM_ERROR: "bad" };
 
-/** Whether a run goes on, or why it has stopped. */
-export const RunState = ({ stopped }) => html`<${Badge} kind=${stopped ? STATE[stopped] || "" : "live"}>${stopped ? stopped.toLowerCase().replaceAll("_", " ") : "running"}<//>`;
+/** Whether a run goes on, or why it has stopped; of one that cannot be read, that. */
+export const RunState = ({ stopped, problem = null }) => (problem && problem !== "purged"
+  ? html`<${Badge} kind="bad" title=${problem}>unreadable<//>`
+  : html`<${Badge} kind=${stopped ? STATE[stopped] || "" : "live"}>${stopped ? stopped.toLowerCase().replaceAll("_", " ") : "running"}<//>`);
 
 export function Runs() {
   const pages = usePages("/runs", { limit: 50 }, "runs");
@@ -22,7 +24,7 @@ export function Runs() {
           <td class="run-objective"><span dir="auto" class="clip-2" title=${each.objective}>${each.objective || html`<span class="faint">(${each.problem})</span>`}</span>
             ${each.forked_from && html`<span class="faint"> forked from <${Ref} to=${each.forked_from} /></span>`}
             ${each.projected_from && html`<span class="faint"> from <${Ref} to=${each.projected_from} /></span>`}</td>
-          <td><${RunState} stopped=${each.stopped} /></td>
+          <td><${RunState} stopped=${each.stopped} problem=${each.problem} /></td>
           <td class="num" data-unit=${each.events === 1 ? "event" : "events"}>${each.events.toLocaleString("en")}</td>
           <td class="num" data-unit=${each.snapshots === 1 ? "snapshot" : "snapshots"}>${each.snapshots.toLocaleString("en")}</td>
           <td class="when"><${When} time=${each.updated} /></td>

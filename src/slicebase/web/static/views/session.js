@@ -14,7 +14,7 @@ export const SESSION_KEYS = [
   ["j k", "next, previous turn"],
   ["Up Down", "previous, next turn in the tree, when it has the focus"],
   ["[ ]", "other branch"],
-  ["a", "anchor here, or no anchor"],
+  ...(exported ? [] : [["a", "anchor here, or no anchor"]]),
   ["Enter", "open or fold what is in the turn"],
   ["Home End", "first turn, last turn of the newest branch"],
   ["t", "tree, chat, slice (narrow page)"],

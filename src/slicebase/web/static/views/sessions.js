@@ -3,7 +3,7 @@ import { useGrowth, usePages } from "slicebase/lib/api.js";
 import { html } from "slicebase/lib/html.js";
 import { useSaid } from "slicebase/lib/keyboard.js";
 import { choose, Link } from "slicebase/lib/router.js";
-import { count, Empty, folder, More, SearchBox, When } from "slicebase/lib/ui.js";
+import { Badge, count, Empty, folder, More, SearchBox, When } from "slicebase/lib/ui.js";
 
 const thousands = (number) => (number < 1000 ? String(number) : number < 10000 ? `${(number / 1000).toFixed(1)}k` : `${Math.floor(number / 1000)}k`);
 
@@ -27,7 +27,7 @@ function SessionItem({ of }) {
     <${Link} class="session-link" to=${`/session/${encodeURIComponent(of.session)}`}>
       <span class="session-when"><${When} time=${of.ended} /></span>
       <span class="what">
-        <span class="title">${agent && html`<span class="faint">subagent · </span>`}${of.title || of.prompt || html`<span class="faint">${of.purged ? "purged" : of.copy_of ? `a copy of ${of.copy_of}` : "no prompt"}</span>`}</span>
+        <span class="title">${of.problem && html`<${Badge} kind="bad" title=${of.problem}>unreadable<//> `}${agent && html`<span class="faint">subagent · </span>`}${of.title || of.prompt || html`<span class="faint">${of.problem || (of.purged ? "purged" : of.copy_of ? `a copy of ${of.copy_of}` : "no prompt")}</span>`}</span>
         <span class="details">
           ${of.project && html`<span title=${of.project}>${folder(of.project)}</span>`}
           ${of.branch && html`<span class="mono">${of.branch}</span>`}

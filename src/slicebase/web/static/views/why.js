@@ -72,8 +72,9 @@ const KINDS = { __proto__: null, claim: "planning", evidence: "consolidation", c
 
 /** The address of what a node names; that of evidence, and of the chunk that it quotes, is the quote in its place. */
 function where(node, nodes) {
-  const quote = node.quote || (node.kind === "chunk" && node.parent >= 0 && nodes[node.parent].quote);
-  return quote ? placeOf(quote.chunk, { start: quote.start, end: quote.end }, quote.file) : placeOf(node.ref);
+  const by = node.quote ? node : node.kind === "chunk" && node.parent >= 0 ? nodes[node.parent] : null;
+  const quote = by && by.quote;
+  return quote ? placeOf(quote.chunk, { start: quote.start, end: quote.end }, quote.file, by.ref) : placeOf(node.ref);
 }
 
 function Card({ node, nodes }) {
