@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from slicebase.cli.history import one_line
 from slicebase.cli.numbers import CountingNumber
 from slicebase.cli.options import open_base
 from slicebase.cli.output import counted, json_option, print_json, print_text, printable, read_input
+from slicebase.cli.sessions import one_line
 from slicebase.core.parsers import read_all
 from slicebase.errors import Exit, SlicebaseError, Where
 from slicebase.graph.turn import Role

@@ -50,8 +50,8 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
     "History": {
         "import": Command("import_", "history:import_", "Import conversations from agents and chat exports."),
         "export": Command("export", "history:export", "Write a session as a slice file, or a view as one HTML page."),
-        "turns": Command("graph.turns", "history:turns", "List sessions and turns, or search their content."),
-        "show": Command("show", "history:show", "Show what a reference names."),
+        "turns": Command("graph.turns", "sessions:turns", "List sessions and turns, or search their content."),
+        "show": Command("show", "sessions:show", "Show what a reference names."),
         "slice": Command("graph.select", "slice:slice_", "Select the context slice around a turn."),
         "policy": Command("policies", "policy:policy", "List, save, compare and copy policies of slices."),
         "atlas": Command("graph.atlas", "atlas:atlas", "Show which turns matter, by the slices around all of them."),

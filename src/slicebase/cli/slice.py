@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from slicebase.cli import slice_bundle
-from slicebase.cli.history import one_line
 from slicebase.cli.options import open_base
 from slicebase.cli.output import json_option, print_json, print_json_text, print_text
+from slicebase.cli.sessions import one_line
 from slicebase.cli.slice_batch import print_batch
 from slicebase.cli.slice_bundle import key_option
 from slicebase.errors import Exit

@@ -232,7 +232,7 @@ function watch() {
   };
 }
 
-const NOTHING = { sessions: {}, runs: {}, library: false, purges: null, began: false, trouble: null };
+const NOTHING = { __proto__: null, sessions: {}, runs: {}, library: false, purges: null, began: false, trouble: null };
 
 /**
  * Calls a function with what has changed, as long as a component is shown: `sessions` and `runs` that have grown,
