@@ -87,6 +87,7 @@ WHOLE = {
     "adapters": {"test_page"},
     "browser": {
         "test_citations", "test_exports", "test_hostile", "test_keys", "test_session", "test_texts", "test_views",
+        "test_watching",
     },
     "cli": {"test_bad_input", "test_read_only"},
     "files": {"test_format_page", "test_specification"},

@@ -33,7 +33,7 @@ export function TurnBlock({ turn, session, isChosen, isAnchor, selected, hasSlic
     <div class="sides"><div class="side">${turn.parts.map((each, place) => html`<${Part} key=${place} of=${each} turn=${turn} place=${place} />`)}</div>
       ${compared && html`<${Lost} session=${session} turn=${turn.turn} />`}</div>
     ${!turn.purged && !turn.parts.length && html`<p class="empty">This turn has no content.</p>`}
-    ${(agents || []).map((name) => html`<p key=${name} class="agent-link">started a subagent: <${Link} to=${`/session/${encodeURIComponent(name)}`}>${name.split("#agent-")[1] || name}<//></p>`)}
+    ${(agents || []).map((name) => html`<p key=${name} class="agent-link">started a subagent: <${Link} to=${`/session/${part(name)}`}>${name.split("#agent-")[1] || name}<//></p>`)}
   </article>`;
 }
 
