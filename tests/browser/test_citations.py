@@ -89,6 +89,7 @@ def test_cited_words_that_changed_are_told_before_they_are_opened_and_no_others_
         claims.page.locator(".item", has_text="It is kept.").locator("li.quote a.ref").click()
         claims.settle()
         assert claims.page.locator("main mark").all_inner_texts() == ["The total"]
+        claims.close()
 
 
 def _marked(texts: list[str]) -> str:

@@ -1,5 +1,6 @@
 """Recalled texts stay texts, whatever they hold, in the pages of a server and in exported ones."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from slicebase.web.exports import exported_page
 from tests.browser import hostile
 from tests.browser.addresses import VIEWS, address_of
 from tests.browser.conftest import Look
-from tests.browser.memories import Shown, at_rest, turn_id
+from tests.browser.memories import NOW, Shown, at_rest, opened, turn_id
 from tests.browser.servers import Server
 from tests.browser.visits import Visit
 
@@ -84,6 +85,24 @@ def test_a_session_with_a_hostile_name_has_an_address(look: Look, bad_server: Se
     visit = look(bad_server.url + address_of("session", bad, session=name))
     assert visit.page.locator(".problem").count() == 0
     assert "alert(" in visit.text
+
+
+def test_a_session_whose_name_is_a_path_of_its_own_has_an_address_and_an_export(look: Look, tmp_path: Path) -> None:
+    """A browser removes `..` from an address."""
+    talk = tmp_path / "talk.json"
+    talk.write_text(json.dumps([{"role": "user", "content": "Where am I?"}]))
+    with opened(tmp_path) as memory:
+        memory.import_(talk, session="..")
+        (tmp_path / "page.html").write_bytes(exported_page(memory, parse("session:.."), NOW))
+    with Server(lambda: opened(tmp_path)) as server:
+        visit = look(f"{server.url}/sessions")
+        visit.page.locator("a.session-link").click()
+        visit.settle()
+        for page in (visit, look((tmp_path / "page.html").as_uri())):
+            assert page.page.locator(".problem").count() == 0
+            assert page.page.locator(".tree-row").count() == 1
+            assert "Where am I?" in page.text
+        visit.close()
 
 
 def test_exported_pages_of_hostile_texts_do_nothing(look: Look, bad: Shown, tmp_path: Path) -> None:

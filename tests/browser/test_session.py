@@ -65,9 +65,12 @@ def test_parameters_that_no_policy_has_leave_no_slice_of_others_on_the_page(
     visit.page.locator("#p-distance_decay + input").press("Enter")
     visit.page.wait_for_selector(".slice-panel .problem")
     assert visit.page.locator(f"{SLICE_ID}, pre.command, .tree-row.in").count() == 0
-    visit.page.locator("#p-max_nodes + input").fill("2.5")  # the browser itself refuses it
-    visit.page.locator("#p-max_nodes + input").press("Enter")
-    assert "max_nodes" not in visit.address
+    for given, nearest in (("2.5", "3"), ("-4", "1")):  # the browser itself refuses it
+        visit.page.locator("#p-max_nodes + input").fill(given)
+        visit.page.locator("#p-max_nodes + input").press("Enter")
+        visit.settle()
+        assert f"max_nodes={nearest}" in visit.address
+        assert visit.page.locator("#p-max_nodes + input").input_value() == nearest
 
 
 @pytest.mark.parametrize("width", [1280, 1600])

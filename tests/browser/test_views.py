@@ -128,3 +128,4 @@ def test_a_search_that_found_more_than_it_shows_says_what_finds_the_others(look:
             visit.settle()
         assert visit.page.get_by_role("button", name="show more").count() == 0
         assert "best 100" in visit.text
+        visit.close()

@@ -1,5 +1,6 @@
 """Commands that show the conversations that are stored: turns, show."""
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import click

@@ -121,8 +121,8 @@ def address(endpoint: Endpoint, values: Mapping[str, Any]) -> str:
 
 
 def _part(name: str) -> str:
-    """Returns a part of a path, as `encodeURIComponent` writes it."""
-    return quote(name, safe="!~*'()")
+    """Returns a part of a path, as `part` in lib/api.js writes it."""
+    return quote(f"session:{name}" if name in (".", "..") else name, safe="!~*'()")
 
 
 def _written(value: Any) -> str:

@@ -109,6 +109,7 @@ function App() {
   useViewKeys(showKeys);
   const building = useBuilding();
   const { trouble, turn } = useFreshness();
+  useSaid(trouble);
   useSaid(building ? "An index is being built." : "");
   const view = VIEWS.find((each) => each.match(route));
   useEffect(() => {
@@ -129,7 +130,7 @@ function App() {
     ${keys && html`<${Keys} close=${() => showKeys(false)} more=${view ? view.keys : []} />`}
     ${exported && exported.notes.map((note) => html`<p key=${note} class="exported-note" role="note">${note}</p>`)}
     <p class="building">${building}</p>
-    <p class="building trouble" role="status">${trouble && html`${trouble} What is shown may be old.`}</p>
+    <p class="building trouble">${trouble && html`${trouble} What is shown may be old.`}</p>
     <main id="main" tabindex="-1">
       ${view ? html`<${Shown} view=${view} route=${route} key=${`${turn} ${view.key ? view.key(route) : view.section}`} />` : html`<h1>No such page</h1><${ProblemBox} problem=${{ message: "No view has this address.", hint: route.path }} />`}
     </main>

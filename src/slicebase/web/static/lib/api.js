@@ -30,8 +30,8 @@ export function address(path, params = {}) {
   return PREFIX + path + (text ? `?${text}` : "");
 }
 
-/** Returns a part of a path: ids may hold `#` and `/`. */
-export const part = (name) => encodeURIComponent(name);
+/** Returns a part of a path: ids may hold `#` and `/`. A browser removes `.` and `..`; only a session can have such a name. */
+export const part = (name) => encodeURIComponent(/^\.\.?$/.test(name) ? `session:${name}` : name);
 
 /** Returns the address under which an exported page has an answer: slashes are plain, parameters in the order of names. */
 function keyOf(place) {

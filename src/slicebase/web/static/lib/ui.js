@@ -1,5 +1,6 @@
 // What views are made of.
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { part } from "slicebase/lib/api.js";
 import { html } from "slicebase/lib/html.js";
 import { say } from "slicebase/lib/keyboard.js";
 import { Link, href } from "slicebase/lib/router.js";
@@ -14,7 +15,7 @@ import { Link, href } from "slicebase/lib/router.js";
 export function placeOf(ref, span = null, file = null, cited = null) {
   const [kind, rest] = ref.includes(":") ? [ref.slice(0, ref.indexOf(":")), ref.slice(ref.indexOf(":") + 1)] : ["", ref];
   const name = encodeURIComponent(rest);
-  if (kind === "session") return `/session/${name}`;
+  if (kind === "session") return `/session/${part(rest)}`;
   if (kind === "turn") return href(`/turn/${name}`, span ? { start: span.start, end: span.end } : {});
   if (kind === "run") return `/run/${name}`;
   if (kind === "file") return `/file/${name}`;
@@ -27,13 +28,21 @@ export function placeOf(ref, span = null, file = null, cited = null) {
   return null;
 }
 
-/** Returns a reference that is short enough to read: its kind and the first eight characters of its id. */
+const LONG_ID = /^(?:[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]+|[0-9a-f]{16,}|[0-9A-HJKMNP-TV-Z]{26})$/;
+
+/** Returns a name that is short enough to read: of an id that says nothing, the first eight characters; else its words. */
+export function shortName(name) {
+  if (LONG_ID.test(name)) return name.slice(0, 8);
+  return name.length > 32 ? `${name.slice(0, 31)}…` : name;
+}
+
+/** Returns a reference that is short enough to read: its kind and a short name. */
 export function shortRef(ref) {
   const match = /^([a-z]+:|mf_|sn_|ev_)(.*)$/.exec(ref);
   if (!match) return ref.length > 14 ? `${ref.slice(0, 12)}…` : ref;
   const [, kind, id] = match;
   const [owner, ...more] = id.split("/");
-  return kind + (owner.length > 12 ? owner.slice(0, 8) : owner) + (more.length ? `/${more.join("/").slice(0, 12)}` : "");
+  return kind + shortName(owner) + (more.length ? `/${more.join("/").slice(0, 12)}` : "");
 }
 
 /** A reference that leads to its view. */
@@ -76,7 +85,7 @@ const FRESHNESS = { __proto__: null, FRESH: "good", AGING: "", STALE: "warn", DE
 /** How fresh a slice file is: FRESH, AGING, STALE or DECAYED. */
 export const Freshness = ({ label, title }) => html`<${Badge} kind=${FRESHNESS[label] || ""} title=${title}>${label.toLowerCase()}<//>`;
 
-const STATUS = { __proto__: null, VERIFIED: "good", PASS: "good", BROKEN: "bad", FAIL: "bad", UNVERIFIABLE: "warn", PURGED: "", DRIFTED: "warn" };
+const STATUS = { __proto__: null, VERIFIED: "good", PASS: "good", BROKEN: "bad", FAIL: "bad", UNVERIFIABLE: "warn", UNWITNESSED: "warn", DRIFTED: "warn", FOREIGN: "", ADOPTED: "", PURGED: "" };
 export const Status = ({ value }) => html`<${Badge} kind=${STATUS[value] || ""}>${value}<//>`;
 
 export function Copy({ text, label = "copy" }) {

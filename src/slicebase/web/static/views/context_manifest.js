@@ -16,18 +16,19 @@ function Side({ side, name }) {
 }
 
 /** Two contexts, piece by piece. */
-function Compared({ found, first, second }) {
+function Compared({ found, first, second, asks = "" }) {
   const told = { added: `only in ${second}`, removed: `only in ${first}`, changed: "changed", same: "the same" };
   const counts = Object.keys(CHANGE).map((name) => [name, found.pieces.filter((each) => each.change === name).length]);
   const order = ["removed", "added", "changed", "same"];
   const rows = [...found.pieces].sort((one, other) => order.indexOf(one.change) - order.indexOf(other.change));
   return html`<div class="row">${counts.map(([name, size]) => html`<${Badge} key=${name} kind=${size ? CHANGE[name] : ""}>${told[name]}: ${size}<//>`)}</div>
+    ${asks && html`<p class="soft">${asks}</p>`}
     ${!found.pieces.length && html`<${Empty}>Neither has a piece.<//>`}
     ${rows.length > 0 && html`<table class="side-by-side"><thead><tr><th>piece</th><th>${first}</th><th>${second}</th><th>what differs</th></tr></thead>
       <tbody>${rows.map((each) => html`<tr key=${`${each.ref}${each.before ? each.before.place : 0}/${each.after ? each.after.place : 0}`} class=${each.change}>
         <td><${Ref} to=${each.ref} /> <span class="faint" dir="auto">${(each.after || each.before).label}</span></td>
         <${Side} side=${each.before} name=${first} /><${Side} side=${each.after} name=${second} />
-        <td><${Badge} kind=${CHANGE[each.change]}>${each.change}<//> ${each.what}</td>
+        <td><${Badge} kind=${CHANGE[each.change]}>${each.change}<//> ${asks && (each.change === "added" || each.change === "removed") ? "" : each.what}</td>
       </tr>`)}</tbody></table>`}`;
 }
 
@@ -43,11 +44,12 @@ function Again({ name }) {
 
 function With({ first, second }) {
   const asked = useAnswer(`/manifests/${part(first)}/diff/${part(second)}`);
-  const other = useAnswer(`/manifests/${part(second)}`);
+  const [one, other] = [useAnswer(`/manifests/${part(first)}`), useAnswer(`/manifests/${part(second)}`)];
+  const isAnother = one.answer && other.answer && one.answer.manifest.question !== other.answer.manifest.question;
   return html`<${Panel} title="Side by side" id="with" aside=${html`<button type="button" class="small" onClick=${() => choose({ with: "" })}>close</button>`}>
     <${Answered} asked=${asked}>${(found) => html`
       <p>This one beside <${Ref} to=${found.after} />${other.answer && html`: <span dir="auto">${other.answer.manifest.question}</span>, <${When} time=${other.answer.time} />, ${other.answer.manifest.tokens_used} of ${other.answer.manifest.budget.tokens} tokens`}</p>
-      <${Compared} found=${found} first="this one" second="the other" />`}<//>
+      <${Compared} found=${found} first="this one" second="the other" asks=${isAnother ? "Their questions differ, so most pieces do, too." : ""} />`}<//>
   <//>`;
 }
 

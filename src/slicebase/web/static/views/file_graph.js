@@ -1,4 +1,5 @@
 // The neighbourhood of a file as a graph. The server has computed the places; the same is below as a list.
+import { useEffect, useRef } from "preact/hooks";
 import { useAnswer } from "slicebase/lib/api.js";
 import { fileAt } from "slicebase/lib/files.js";
 import { html } from "slicebase/lib/html.js";
@@ -88,6 +89,11 @@ export function Neighbourhood({ id, query }) {
 }
 
 function Drawing({ found }) {
+  const box = useRef(null);
+  useEffect(() => { // what was chosen is in sight, also where the graph is larger
+    const [start] = found.places;
+    if (box.current) box.current.scrollTo(left(start) + WIDTH / 2 - box.current.clientWidth / 2, middle(start) - box.current.clientHeight / 2);
+  }, [found]);
   if (found.places.length < 2) return html`<${Empty}>Nothing is linked with this file.<//>`;
   const width = EDGE * 2 + found.columns * (WIDTH + GAP) - GAP;
   const height = EDGE * 2 + (found.rows - 1) * ROW + HEIGHT;
@@ -97,7 +103,7 @@ function Drawing({ found }) {
   const words = found.links.map((each) => short(each.rel, 15));
   const boxes = found.places.map((each) => [left(each), middle(each) - HEIGHT / 2, left(each) + WIDTH, middle(each) + HEIGHT / 2]);
   const spots = wordPlaces(lines, words, boxes, width);
-  return html`<div class="scroll graph-box" tabindex="0" role="group" aria-label="Graph of links; the same is listed below">
+  return html`<div class="scroll graph-box" ref=${box} tabindex="0" role="group" aria-label="Graph of links; the same is listed below">
       <svg class="link-graph" width=${width} height=${height} viewBox=${`0 0 ${width} ${height}`}>
         <defs><marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto-start-reverse"><path d="M0,0.5 L8,4 L0,7.5 z" /></marker></defs>
         <g class="edges" aria-hidden="true">

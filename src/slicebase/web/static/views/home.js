@@ -1,6 +1,6 @@
 // Home: what is here, what is fresh, what needs a look, the newest sessions and runs, health.
 import { useRef, useState } from "preact/hooks";
-import { useAnswer, useGrowth } from "slicebase/lib/api.js";
+import { part, useAnswer, useGrowth } from "slicebase/lib/api.js";
 import { FileLine, fileAt, FreshnessBar } from "slicebase/lib/files.js";
 import { html } from "slicebase/lib/html.js";
 import { Link } from "slicebase/lib/router.js";
@@ -137,7 +137,7 @@ function Sessions() {
 function SessionLine({ each }) {
   const isAgent = each.session.includes("#agent-");
   return html`<li class="file-line"><div class="file-head">
-    <${Link} class="file-title session-title clip-2" to=${`/session/${encodeURIComponent(each.session)}`}><bdi>${each.title || each.prompt || each.session}</bdi><//>
+    <${Link} class="file-title session-title clip-2" to=${`/session/${part(each.session)}`}><bdi>${each.title || each.prompt || each.session}</bdi><//>
     ${each.problem && html`<${Badge} kind="bad" title=${each.problem}>unreadable<//>`}
     ${isAgent && html`<${Badge} title="an agent that a turn of another session started">subagent<//>`}
     ${each.compactions > 0 && html`<${Badge} kind="warn" title="a summary took the place of its turns: the session shows what that lost">${count(each.compactions, "compaction")}<//>`}
@@ -173,8 +173,14 @@ export function Home() {
   const status = useAnswer("/status");
   useAgain(status);
   const found = status.answer;
+  const isAway = status.problem && (status.problem.status === 503 || status.problem.code === "offline"); // each panel would say the same
   return html`<h1>${found ? found.name : "Home"}</h1>
     ${status.problem && html`<${ProblemBox} problem=${status.problem} again=${status.again} />`}
+    ${isAway ? null : html`<${Rest} found=${found} status=${status} />`}`;
+}
+
+function Rest({ found, status }) {
+  return html`
     ${found ? html`<${Here} found=${found} />` : !status.problem && html`<${Panel} title="What is here" id="here"><${Busy} /><//>`}
     <div class="columns"><${Fresh} counts=${found ? found.freshness : {}} /><${Attention} found=${found} /></div>
     <div class="columns"><${Sessions} /><div><${Runs} />${found && html`<${Health} found=${found} />`}</div></div>`;

@@ -4,7 +4,7 @@ import { FileLine } from "slicebase/lib/files.js";
 import { html } from "slicebase/lib/html.js";
 import { useSaid } from "slicebase/lib/keyboard.js";
 import { choose, href, Link } from "slicebase/lib/router.js";
-import { Answered, Badge, Busy, Copy, count, Empty, Marked, More, Panel, placeOf, ProblemBox, Ref, SearchBox, When } from "slicebase/lib/ui.js";
+import { Answered, Badge, Busy, Copy, count, Empty, Marked, More, Panel, placeOf, ProblemBox, Ref, SearchBox, shortName, When } from "slicebase/lib/ui.js";
 import { FileFilters, QueryFilters } from "slicebase/views/library_filters.js";
 
 const FILTERS = ["kind", "type", "rel", "meta", "fresher_than", "label", "archived"];
@@ -92,7 +92,7 @@ function Hit({ file }) {
 
 function SessionHit({ session, q, alone }) {
   return html`<section class="session-hit" aria-label=${session.title || session.ref}>
-    <h3><${Ref} to=${session.ref}>${session.title || session.ref.slice(8, 16)}<//> <span class="faint">${[session.project, session.branch, session.date].filter(Boolean).join(" · ")}</span></h3>
+    <h3><${Ref} to=${session.ref}>${session.title || shortName(session.ref.slice(8))}<//> <span class="faint">${[session.project, session.branch, session.date].filter(Boolean).join(" · ")}</span></h3>
     <ul class="plain-list passages">${session.turns.map((turn) => html`<li key=${turn.ref}>
       <span class=${`role role-${turn.role}`}>${turn.role}</span>
       <${Link} class="passage" to=${placeOf(turn.ref)} dir="auto"><bdi>${turn.snippet === null ? "purged" : html`<${Marked} text=${turn.snippet} marks=${turn.marks} />`}</bdi><//>

@@ -67,16 +67,19 @@ const MEANING = {
   __proto__: null,
   BROKEN: "what does not follow from the stored bytes",
   UNVERIFIABLE: "what cannot be read, so nothing can be said about it",
+  UNWITNESSED: "what the log does not know yet: its process ended before it could log it",
   DRIFTED: "what has changed since; that is no damage",
   PURGED: "what was deleted on request; that is no damage",
   FOREIGN: "what is of another database",
+  ADOPTED: "the database was adopted, or put back from a copy",
 };
-const ORDER = ["BROKEN", "UNVERIFIABLE", "DRIFTED", "FOREIGN", "PURGED"];
+const ORDER = ["BROKEN", "UNVERIFIABLE", "UNWITNESSED", "DRIFTED", "FOREIGN", "ADOPTED", "PURGED"]; // the worst first
+const place = (status) => (ORDER.includes(status) ? ORDER.indexOf(status) : ORDER.length);
 
 function Verdict({ verdict }) {
   const checked = Object.entries(verdict.checked);
-  const one = (number, what) => (number === 1 ? `1 ${what.replace(/s$/, "")}` : `${number.toLocaleString("en")} ${what}`);
-  const statuses = Object.keys(verdict.counts).sort((one, other) => ORDER.indexOf(one) - ORDER.indexOf(other));
+  const one = (number, what) => count(number, what.replaceAll("_", " ").replace(/ies$/, "y").replace(/s$/, ""), what.replaceAll("_", " "));
+  const statuses = Object.keys(verdict.counts).sort((one, other) => place(one) - place(other));
   return html`<div class=${`verdict ${verdict.status.toLowerCase()}`}><strong>${verdict.status}</strong>
       <ul class="legend">${checked.map(([what, number]) => html`<li key=${what}>${one(number, what)}</li>`)}</ul></div>
     ${!statuses.length && html`<p class="soft">Nothing was found: what is stored is what was stored.</p>`}

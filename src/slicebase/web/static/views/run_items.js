@@ -74,7 +74,7 @@ function Choices({ name, counts, total, chosen }) {
 
 export function ClaimItem({ item, run }) {
   return html`<div class="item">
-    <div class="row"><${ItemStatus} value=${item.status} />${item.kind && html`<${Badge}>${item.kind}<//>`}<${Ref} to=${`claim:${run}/${item.claim_id}`}>${item.claim_id}<//>
+    <div class="row"><${ItemStatus} value=${item.status} />${item.kind && html`<${Badge}>${item.kind}<//>`}${item.claim_id ? html`<${Ref} to=${`claim:${run}/${item.claim_id}`}>${item.claim_id}<//>` : html`<span class="faint">no id</span>`}
       ${item.changed !== item.since && html`<span class="faint">changed in snapshot ${item.changed}</span>`}</div>
     <p dir="auto" class="stated">${item.statement}</p>
     <${Quotes} quotes=${item.evidence} />

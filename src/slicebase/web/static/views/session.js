@@ -33,7 +33,7 @@ function TurnLanding({ route }) {
   useEffect(() => {
     if (!asked.answer) return;
     const { session, shown } = asked.answer;
-    go(href(`/session/${encodeURIComponent(session)}`, { ...route.query, turn: shown.turn }), { replace: true });
+    go(href(`/session/${part(session)}`, { ...route.query, turn: shown.turn }), { replace: true });
   }, [asked.answer]);
   return asked.problem ? html`<h1>Turn</h1><${ProblemBox} problem=${asked.problem} />` : html`<${Busy} />`;
 }
@@ -49,7 +49,8 @@ function Whole({ view, query, again }) {
   const session = view.session;
   const anchorGiven = query.anchor || "";
   const rows = useRows(session);
-  const begin = query.turn || anchorGiven || view.first;
+  const [lost, setLost] = useState(""); // an anchor that is not there: the slice says so, and the chat begins at the beginning
+  const begin = query.turn || (anchorGiven === lost ? "" : anchorGiven) || view.first;
   const reading = useReading(begin);
   const chosen = (reading.turns.find((each) => each.turn.startsWith(begin)) || { turn: begin }).turn; // ids may be short
   const [seen, setSeen] = useState({ first: 0, limit: 0 });
@@ -60,6 +61,9 @@ function Whole({ view, query, again }) {
   const inAddress = Object.fromEntries(PARAMETERS.filter((each) => query[each] !== undefined && query[each] !== "").map((each) => [each, query[each]]));
   const given = draft || inAddress;
   const slice = useSlice(session, anchorGiven, given, exported ? exported.seen : seen, grown);
+  useEffect(() => {
+    if (slice && slice.problem && reading.problem && slice.problem.code === reading.problem.code) setLost(anchorGiven);
+  }, [slice, reading.problem]);
   const drawn = slice && slice.found && !slice.problem ? slice : null;
   const anchor = anchorGiven && slice && slice.found && slice.found.anchor.startsWith(anchorGiven) ? slice.found.anchor : anchorGiven;
   const onSeen = useCallback((first, limit) => setSeen((old) => (old.first === first && old.limit === limit ? old : { first, limit: Math.min(limit, 500) })), []);
@@ -102,7 +106,7 @@ function Whole({ view, query, again }) {
   }, [rows.branches]);
   const cited = query.start !== undefined && query.end !== undefined && query.turn ? { turn: chosen, start: Number(query.start), end: Number(query.end) } : null;
   useEffect(() => { // a turn of another session: its page shows it
-    if (reading.session && reading.session !== session) go(href(`/session/${encodeURIComponent(reading.session)}`, query), { replace: true });
+    if (reading.session && reading.session !== session) go(href(`/session/${part(reading.session)}`, query), { replace: true });
   }, [reading.session]);
   useSessionKeys({ reading, chosen, anchor, view, query });
   const tabs = tabsOf(anchor);
@@ -150,7 +154,7 @@ function Figures({ of }) {
 
 function Agents({ agents }) {
   return html`<details class="agents"><summary>${count(agents.length, "subagent")}</summary>
-    <ul>${agents.map((each) => html`<li key=${each.session}><${Link} to=${`/session/${encodeURIComponent(each.session)}`}>${each.title || each.session.split("#agent-")[1]}<//> <span class="faint">${each.title && html`<span class="mono">${each.session.split("#agent-")[1].slice(0, 8)}</span> · `}${count(each.turns, "turn")}</span></li>`)}</ul></details>`;
+    <ul>${agents.map((each) => html`<li key=${each.session}><${Link} to=${`/session/${part(each.session)}`}>${each.title || each.session.split("#agent-")[1]}<//> <span class="faint">${each.title && html`<span class="mono">${each.session.split("#agent-")[1].slice(0, 8)}</span> · `}${count(each.turns, "turn")}</span></li>`)}</ul></details>`;
 }
 
 function useSessionKeys({ reading, chosen, anchor, view, query }) {

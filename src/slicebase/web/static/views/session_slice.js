@@ -88,7 +88,7 @@ export function SlicePanel({ slice, anchor, given, onGiven }) {
       <${Slider} of=${SLIDERS[4]} value=${values.max_siblings_per_node} given=${given} set=${set} />
     </fieldset>`}
     ${found && !slice.problem && html`<dl class="slice-hashes">
-      <div><dt>selected</dt><dd><strong>${found.turns.toLocaleString("en")}</strong> ${found.turns === 1 ? "turn" : "turns"}, to distance ${found.farthest} <span class="faint" data-live>in ${Math.max(1, Math.round(slice.milliseconds || 0))} ms</span></dd></div>
+      <div><dt>selected</dt><dd><strong>${found.turns.toLocaleString("en")}</strong> ${found.turns === 1 ? "turn" : "turns"}, to distance ${found.farthest}${!exported && html` <span class="faint" data-live>in ${Math.max(1, Math.round(slice.milliseconds || 0))} ms</span>`}</dd></div>
       <div><dt>slice_id</dt><dd><code>${found.slice_id}</code></dd></div>
       <div><dt>policy</dt><dd><code>${found.policy}</code></dd></div>
       <div><dt>export</dt><dd><code>${found.export_hash}</code></dd></div>
@@ -106,11 +106,20 @@ function Slider({ of: [name, least, most, step, title], value, given, set, phase
   const shown = own !== undefined && own !== "" ? own : value;
   const top = Math.max(most, Math.ceil(value));
   const number = Number(shown);
+  const typed = (event) => { // a value that no policy has becomes the nearest one; what is no number, the one before
+    const box = event.currentTarget;
+    const near = Math.max(least, step < 1 ? box.valueAsNumber : Math.round(box.valueAsNumber));
+    if (Number.isNaN(near)) box.value = written;
+    else {
+      box.value = String(near);
+      set(name, String(near), true);
+    }
+  };
   const written = step < 1 ? String(Math.round(number * 1e6) / 1e6) : String(number);
   return html`<div class=${`slider ${phase ? `phase-${phase}` : ""} ${own !== undefined && own !== "" ? "changed" : ""}`} title=${title}>
     <label for=${`p-${name}`}>${name}${phase ? html` <span class="faint">${count}</span>` : ""}</label>
     <input ref=${input} id=${`p-${name}`} type="range" min=${least} max=${top} step=${step} value=${shown}
       onInput=${(event) => set(name, event.currentTarget.value, false)} onChange=${(event) => set(name, event.currentTarget.value, true)} />
-    <input type="number" aria-label=${`${name}, as a number`} min=${least} step=${step < 1 ? "any" : 1} value=${written} onChange=${(event) => event.currentTarget.reportValidity() && event.currentTarget.value !== "" && set(name, event.currentTarget.value, true)} />
+    <input type="number" aria-label=${`${name}, as a number`} min=${least} step=${step < 1 ? "any" : 1} value=${written} onChange=${typed} />
   </div>`;
 }

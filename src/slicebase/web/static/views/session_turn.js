@@ -33,7 +33,7 @@ export function TurnBlock({ turn, session, isMarked, isChosen, isAnchor, selecte
     <div class="sides"><div class="side">${turn.parts.map((each, place) => html`<${Part} key=${place} of=${each} turn=${turn} place=${place} />`)}</div>
       ${compared && html`<${Lost} session=${session} turn=${turn.turn} />`}</div>
     ${!turn.purged && !turn.parts.length && html`<p class="empty">This turn has no content.</p>`}
-    ${(agents || []).map((each) => html`<p key=${each.session} class="agent-link">started a subagent: <${Link} to=${`/session/${encodeURIComponent(each.session)}`}>${each.title || each.session.split("#agent-")[1] || each.session}<//></p>`)}
+    ${(agents || []).map((each) => html`<p key=${each.session} class="agent-link">started a subagent: <${Link} to=${`/session/${part(each.session)}`}>${each.title || each.session.split("#agent-")[1] || each.session}<//></p>`)}
   </article>`;
 }
 

@@ -1,9 +1,9 @@
 // Sessions: the list of conversations, the newest first.
-import { useGrowth, usePages } from "slicebase/lib/api.js";
+import { part, useGrowth, usePages } from "slicebase/lib/api.js";
 import { html } from "slicebase/lib/html.js";
 import { useSaid } from "slicebase/lib/keyboard.js";
 import { choose, Link } from "slicebase/lib/router.js";
-import { Badge, count, Empty, folder, More, SearchBox, When } from "slicebase/lib/ui.js";
+import { Badge, count, Empty, folder, More, SearchBox, shortName, When } from "slicebase/lib/ui.js";
 
 const thousands = (number) => (number < 1000 ? String(number) : number < 10000 ? `${(number / 1000).toFixed(1)}k` : `${Math.floor(number / 1000)}k`);
 
@@ -24,7 +24,7 @@ export function Sessions({ route }) {
 function SessionItem({ of }) {
   const [base, agent] = of.session.split("#agent-");
   return html`<li class=${agent ? "agent" : ""}>
-    <${Link} class="session-link" to=${`/session/${encodeURIComponent(of.session)}`}>
+    <${Link} class="session-link" to=${`/session/${part(of.session)}`}>
       <span class="session-when"><${When} time=${of.ended} /></span>
       <span class="what">
         <span class="title">${of.problem && html`<${Badge} kind="bad" title=${of.problem}>unreadable<//> `}${agent && html`<span class="faint">subagent · </span>`}${of.title || of.prompt || html`<span class="faint">${of.problem || (of.purged ? "purged" : of.copy_of ? `a copy of ${of.copy_of}` : "no prompt")}</span>`}</span>
@@ -33,7 +33,7 @@ function SessionItem({ of }) {
           ${of.branch && html`<span class="mono">${of.branch}</span>`}
           ${of.model && html`<span>${of.model}</span>`}
           <span>${of.format}</span>
-          <span class="mono faint">${base.slice(0, 8)}${agent ? `#${agent.slice(0, 8)}` : ""}</span>
+          <span class="mono faint">${shortName(base)}${agent ? `#${shortName(agent)}` : ""}</span>
         </span>
       </span>
       <span class="figures">

@@ -33,10 +33,11 @@ function Coverage({ found }) {
 }
 
 /** Chooses another snapshot of the run to compare with. */
-function Other({ found }) {
+function Other({ found, chosen }) {
   const pages = usePages(`/runs/${part(found.run_id)}/snapshots`, { limit: 200 }, "snapshots");
-  return html`<label>compare with <select value="" onChange=${(event) => event.currentTarget.value && choose({ with: event.currentTarget.value }, {})}>
+  return html`<label>compare with <select value=${chosen} onChange=${(event) => choose({ with: event.currentTarget.value }, {})}>
     <option value="">…</option>
+    ${chosen && !pages.items.some((each) => each.snapshot_id === chosen) && html`<option value=${chosen}>${chosen}</option>`}
     ${pages.items.filter((each) => each.snapshot_id !== found.snapshot_id).map((each) => html`<option key=${each.snapshot_id} value=${each.snapshot_id}>snapshot ${each.sequence}, ${each.time.slice(0, 16).replace("T", " ")}${each.status === "FAIL" ? ", failed" : ""}</option>`)}
   </select></label>`;
 }
@@ -59,7 +60,7 @@ export function Snapshot({ route }) {
         ${found.before && html`<${Link} to=${`/snapshot/${found.before}`}>← before<//>`}
         ${found.after && html`<${Link} to=${`/snapshot/${found.after}`}>after →<//>`}
         ${found.before && html`<${Link} to=${href(`/snapshot/${found.before}`, { with: found.snapshot_id })}>what changed since the one before<//>`}
-        <${Other} found=${found} />
+        <${Other} found=${found} chosen=${route.query.with || ""} />
         <span class="space"></span>
         <${Copy} text=${`tt run snapshot ${found.snapshot_id}`} label="copy as command" />
       </div>
