@@ -130,7 +130,7 @@ function App() {
     ${keys && html`<${Keys} close=${() => showKeys(false)} more=${view ? view.keys : []} />`}
     ${exported && exported.notes.map((note) => html`<p key=${note} class="exported-note" role="note">${note}</p>`)}
     <p class="building">${building}</p>
-    <p class="building trouble">${trouble && html`${trouble} What is shown may be old.`}</p>
+    <p class="building trouble">${trouble && `What is shown may be old: ${trouble}`}</p>
     <main id="main" tabindex="-1">
       ${view ? html`<${Shown} view=${view} route=${route} key=${`${turn} ${view.key ? view.key(route) : view.section}`} />` : html`<h1>No such page</h1><${ProblemBox} problem=${{ message: "No view has this address.", hint: route.path }} />`}
     </main>
