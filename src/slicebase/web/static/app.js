@@ -124,8 +124,8 @@ function App() {
       ${!exported && NAVIGATION.map(([path, name, key]) => html`<${Link} key=${path} to=${path} aria-current=${name === active ? "page" : undefined} title=${`g ${key}`}>${name}<//>`)}
       <span class="space"></span>
       ${exported && html`<span class="faint">exported ${exported.time.slice(0, 16).replace("T", " ")}</span>`}
-      <button type="button" class="small" onClick=${() => setChosen(NEXT_THEME[chosen])} aria-label=${`Colours: ${chosen || "auto"}`}>${chosen || "auto"}</button>
-      <button type="button" class="small" onClick=${() => showKeys(!keys)} aria-label="Keys (?)" aria-haspopup="dialog">?</button>
+      <button type="button" class="small" onClick=${() => setChosen((before) => NEXT_THEME[before])} aria-label=${`Colours: ${chosen || "auto"}`}>${chosen || "auto"}</button>
+      <button type="button" class="small" onClick=${() => showKeys((before) => !before)} aria-label="Keys (?)" aria-haspopup="dialog">?</button>
     </nav>
     ${keys && html`<${Keys} close=${() => showKeys(false)} more=${view ? view.keys : []} />`}
     ${exported && exported.notes.map((note) => html`<p key=${note} class="exported-note" role="note">${note}</p>`)}
