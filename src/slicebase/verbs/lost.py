@@ -112,8 +112,8 @@ def _session(parts: Parts, session: str | None, last: int | None = None) -> str 
 
 
 def was_compacted(parts: Parts, session: str | None) -> bool:
-    """Returns whether a session was compacted; by default, whether any was."""
-    name = _session(parts, session)
+    """Returns whether a session, by its id or a short one, was compacted; by default, whether any was."""
+    name = _session(parts, None if session is None else parts.stored_names.id("session", session))
     return name is not None and bool(compactions(parts.truth, name).compactions)
 
 
