@@ -103,7 +103,7 @@ def _names_in(word: str) -> tuple[str, ...]:
     if not _IS_NAME.search(word):
         return ()
     last = word.rsplit("/", 1)[-1]
-    return last.lower(), *(part.lower() for part in last.split(".")[:-1] if _IS_JOINED.search(part))
+    return last.lower(), *(part.lower() for part in last.split(".") if part != last and _IS_JOINED.search(part))
 
 
 @lru_cache(maxsize=8192)
@@ -223,3 +223,11 @@ class StatementIndex:
             for number in sorted(near)
             if sum(content[word] for word in content.keys() & self._statements[number].keys()) >= share * total
         ]
+
+    def has_most_in(self, content: Mapping[str, int], most: float, share: float) -> bool:
+        """Returns whether a statement has this share of a content, and most of its own words in the content."""
+        for number in self.like(content, share):
+            own = self._statements[number]
+            if sum(own[word] for word in own.keys() & content.keys()) >= most * sum(own.values()):
+                return True
+        return False

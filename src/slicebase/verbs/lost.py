@@ -18,7 +18,14 @@ from slicebase.context.lost import (
     judge,
     weigh,
 )
-from slicebase.context.lost_prompt import AskedTurns, LostPassage, for_prompt, in_order, is_worth_its_room
+from slicebase.context.lost_prompt import (
+    AskedTurns,
+    LostPassage,
+    for_prompt,
+    in_order,
+    is_worth_its_room,
+    only_goes_on,
+)
 from slicebase.context.lost_weights import WEIGHTS
 from slicebase.context.manifest import Budget
 from slicebase.context.question import Question, analyse
@@ -286,6 +293,8 @@ def _for_prompt(
     judged: JudgedCompactions,
     last: int | None = None,
 ) -> list[LostPassage]:
+    if only_goes_on(prompt):
+        return in_order(judged.items[:_MOST])
     turns = {turn.id: turn for each in removed for turn in each.before}
     sessions = sorted({turn.session for turn in turns.values()})
     wanted = TurnFilters(sessions=sessions, as_of=last)
