@@ -291,12 +291,10 @@ def _each_once(judged: Iterable[JudgedItem]) -> Iterator[JudgedItem]:
         else:
             content = content_weights(each.text)
             if each.item.mark == "rule":
-                known = bool(content) and bool(rules.like(content, 1.0))
+                known = bool(content) and any(True for _ in rules.like(content, 1.0))
                 rules.add(content)
             else:
-                known = bool(content) and (
-                    bool(others.like(content, _SAME)) or others.has_most_in(content, _SAME, _IN_PART)
-                )
+                known = bool(content) and others.has_most_in(content, _SAME, _IN_PART)
                 others.add(content)
         if not known:
             yield each

@@ -60,11 +60,11 @@ def _followed(item: TranscriptItem, story: "_Story", turns: Sequence[Turn]) -> l
     state = story.state(item)
     if item.kind in ("task", "finding", "decision") and item.origin == "speech":
         listed = list(_listed(item, readable_text(turns[item.order].parts)))
-        states = [story.state_in_full(each) for each in listed]
-        if len(listed) > 1 and not OVER.isdisjoint(states) and (state not in OVER or item.form == "entry"):
+        if len(listed) < 2:
+            return [replace(item, state=full) if (full := story.in_full(item, state)) else item]
+        states = [story.in_full(each, story.state(each)) for each in listed]
+        if not OVER.isdisjoint(states) and (state not in OVER or item.form == "entry"):
             return [replace(each, state=state or each.state) for each, state in zip(listed, states, strict=True)]
-        if len(listed) == 1 and state not in OVER:
-            state = states[0] or state
     return [replace(item, state=state) if state else item]
 
 
@@ -124,9 +124,8 @@ class _Story:
             return "revised" if item.order < self._newest[shape(item.quotes[0])] else None
         return None
 
-    def state_in_full(self, item: TranscriptItem) -> ItemState | None:
-        """Returns the new state of an item; over is also one with a sentence that was taken back or settled."""
-        state = self.state(item)
+    def in_full(self, item: TranscriptItem, state: ItemState | None) -> ItemState | None:
+        """Returns the new state of an item, given that of its words; over is also one with a sentence that is over."""
         if state in OVER:
             return state
         said = [each.text for each in sentences(item.text)]

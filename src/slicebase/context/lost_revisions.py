@@ -121,7 +121,7 @@ class Revisions:
         self._changes = ToldSentences([each for each in self.told if is_change(each.text, each.above)])
         self._past = ToldSentences([each for each in summed if _WAS_SO.search(each.text)])
         self._orders = ToldSentences([each for each in prompts if orders_change(each.text)])
-        self._statements = ToldSentences([*told, *prompts])
+        self._replacing = ToldSentences([each for each in (*told, *prompts) if _may_replace(each.text)])
         self._prompts = ToldSentences(prompts)
         self._withdrawals = list(_withdrawals(prompts))
         self._turned = set(_turned(prompts))
@@ -194,7 +194,9 @@ class Revisions:
     def _is_revised(self, item: TranscriptItem, end: int) -> bool:
         """Returns whether a later statement has another number of the same, or replaces it; a rule, one of the user."""
         content, amounts, stems = content_weights(item.text), _amounts(item.text), content_stems(item.text)
-        for each in (self._prompts if item.kind == "instruction" else self._statements).about(item, end):
+        if item.kind == "finding" and not amounts:
+            return False
+        for each in (self._prompts if item.kind == "instruction" else self._replacing).about(item, end):
             other = _amounts(each.text)
             differ = any(amounts[unit] != other[unit] for unit in amounts.keys() & other.keys())
             if differ and is_same(content, each.content):
@@ -232,6 +234,10 @@ class Revisions:
 def is_problem(text: str) -> bool:
     """Returns whether a statement says that something is not as it should be."""
     return _PROBLEM.search(text) is not None
+
+
+def _may_replace(text: str) -> bool:
+    return _AMOUNT.search(text) is not None or _REPLACES.search(text) is not None
 
 
 def _turned(prompts: Sequence[Told]) -> Iterator[tuple[int, str, int]]:
