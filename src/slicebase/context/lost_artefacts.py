@@ -65,7 +65,7 @@ def artefacts_in(text: str, command: str = "") -> Iterator[Artefact]:
 def _of_git(text: str, command: str) -> Iterator[Artefact]:
     for match in _COMMITTED.finditer(text):
         yield Artefact("commit", match[0], (match[2][:7],), match.start(), match.end())
-    if re.search(r"\bgit (?:status|branch|checkout|switch|push)\b", command):
+    if re.search(r"\bgit (?:status|branch|checkout|switch|push)\b|\b(?:gh|glab) [pm]r checkout\b", command):
         for match in _BRANCH.finditer(text):
             if match[1] not in _TRUNKS:
                 yield Artefact("branch", match[0], (match[1],), match.start(), match.end())

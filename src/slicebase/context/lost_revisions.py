@@ -37,9 +37,9 @@ _PROBLEM: Final = re.compile(
     r"crash\w*|truncat\w+|ignor\w+|duplicat\w+|weak\w*|stale|unused|silently|unclear|hardcoded|gaps?|risks?|slow\w*|"
     r"expensive|twice|redundant|premature|lost|loses?|inconsisten\w+|should (?:be|have|use)|no \w+ tests?|no mention|"
     r"deprecated|dead code|flak\w+|non-?deterministic)\b|"
-    r"(?:\bnot|\bnever|n't) (?:\w+ly )?(?:tested|covered|handled|checked|called|used|set|read|passed|scoped|detect\w*|"
-    r"valid\w+|verif\w+|shown|displayed|closed|released|updated|documented|mention\w*|document|use|work|handle|check|"
-    r"cover|exist)\b",
+    r"\bbut (?:not|never|no)\b|\byou (?:may|might) want to\b|\bcan be removed\b|\bcould remove\b|"
+    r"(?:\bnot|\bnever|n't) (?:\w+ly )?(?:\w{2,}ed|set|read|shown|known|written|sent|built|run|detect\w*|valid\w+|"
+    r"verif\w+|mention\w*|document|use|work|handle|check|cover|exist)\b",
     re.IGNORECASE,
 )
 # A summary that tells a problem in the past tense: it was so before the work that it reports.
@@ -48,6 +48,9 @@ _WAS_SO: Final = re.compile(
     r"unused|incorrect\w*|n't)\b|\b(?:wasn't|weren't|hadn't|didn't)\b|\bused to be\b",
     re.IGNORECASE,
 )
+_OF_BEFORE: Final = re.compile(
+    r"\W*before\b\W{0,4}[:(]", re.IGNORECASE
+)  # "**Before**: it guessed", told beside an after
 _CONTRADICTS: Final = re.compile(
     r"\A\W*(?:no|nope|wrong)\b(?!\s+(?:problem|worries|rush))|"
     r"\b(?:that|this|it)(?:'s| is| was)(?: \w+)? (?:not|wrong)\b|"
@@ -144,7 +147,7 @@ class Revisions:
             return "done"
         if has_problem and (self.is_reported(item, end) or self._was_ordered(item, end) or self._is_past(item, end)):
             return "resolved"
-        if self._is_revised(item, end):
+        if self._is_revised(item, end) or (item.kind == "finding" and _OF_BEFORE.match(item.text)):
             return "revised"
         return "open" if has_problem and item.mark == "stated" else None
 
