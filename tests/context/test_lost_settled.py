@@ -165,6 +165,16 @@ def test_what_comes_next_is_done_once_the_exchange_has_ended() -> None:
     assert standing(script, "task") == []
 
 
+def test_what_a_message_sets_right_at_its_end_is_resolved_once_the_work_is_done() -> None:
+    script = Transcript()
+    script.user("check the times")
+    script.say("**Does not use UTC:**\n\n- `created_at` of the report\n- `sent_at` of the mail\n\nLet me fix them:")
+    script.run("make test", "ok")
+    assert standing(script, "finding")
+    script.say("Both are written in UTC.")
+    assert not any("created_at" in each for each in standing(script, "finding"))
+
+
 # Taken back
 
 CAUSE = "The cause is the N+1 query in `load_orders`."

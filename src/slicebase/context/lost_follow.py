@@ -26,7 +26,7 @@ from slicebase.context.lost_commands import is_narrow, shape
 from slicebase.context.lost_items import OTHER_LANGUAGE, ItemState, TranscriptItem
 from slicebase.context.lost_numbered import NumberedLists
 from slicebase.context.lost_output import relied_on
-from slicebase.context.lost_phrases import is_for_later, is_not_yet, kind_of_statement
+from slicebase.context.lost_phrases import is_for_later, is_not_yet, kind_of_statement, sets_about_it
 from slicebase.context.lost_points import pieces
 from slicebase.context.lost_reader import open_tasks, read_items
 from slicebase.context.lost_requests import Requests
@@ -102,6 +102,13 @@ class _Story:
             (max(item.order, item.last) for item in found if item.kind == "artefact" and item.mark == "branch"),
             default=0,
         )
+        # The messages that end with "Let me fix them": what they find is resolved when the work is done.
+        self._begun = {
+            order
+            for order, turn in enumerate(turns)
+            if turn.role == "assistant"
+            and any(part.type == "text" and sets_about_it(part.text or "") for part in turn.parts)
+        }
         self._titles: dict[tuple[int, str], bool] = {}
         self._listed = open_tasks(to_the_end)
         self._newest = {shape(item.quotes[0]): item.order for item in found if item.kind == "command"}
@@ -140,8 +147,10 @@ class _Story:
 
     def _of_statement(self, item: TranscriptItem) -> ItemState | None:
         state = self._revisions.state(item, self._boundary)
-        if item.kind == "finding" and item.origin == "speech" and state not in OVER and self._is_settled(item):
-            return "resolved"
+        if item.kind == "finding" and item.origin == "speech" and state not in OVER:
+            was_begun = item.order in self._begun and is_problem(item.text)
+            if self._is_settled(item) or (was_begun and self._requests.state_at(item.order, "") == "done"):
+                return "resolved"
         return state
 
     def _is_settled(self, item: TranscriptItem) -> bool:

@@ -239,6 +239,20 @@ def is_not_yet(text: str) -> bool:
     return _NOT_YET.search(text) is not None
 
 
+def sets_about_it(text: str) -> bool:
+    """Returns whether a message ends with the words that what it says is set right now: "Let me fix them:"."""
+    return _SETS_ABOUT.search(text[-_ENDING:]) is not None
+
+
+_ENDING: Final = 120  # characters of a message
+_SETS_ABOUT: Final = re.compile(
+    r"\b(?:let me|i'll|i will|let's|i'm going to) (?:now |also |just )*(?:fix|correct|address|resolve|handle) "
+    r"(?:it|this|that|them|these|those|both|all(?: of (?:it|them|these))?|(?:this|that|these|those|both|all) [\w-]+)"
+    r"(?: (?:now|too|first|right away))?\W*\Z",
+    re.IGNORECASE,
+)
+
+
 def is_for_later(text: str, above: str) -> bool:
     """Returns whether the assistant says of something that it is left for later, not that it comes next."""
     return says(text, _LEFT) or _OPEN_ABOVE.search(above) is not None
