@@ -256,14 +256,15 @@ def test_advice_against_something_is_over_when_the_assistant_takes_it_up() -> No
     assert list(over(script, "finding").values()) == ["overturned"]
 
 
-def test_a_better_fix_replaces_the_one_that_the_user_questioned() -> None:
+@pytest.mark.parametrize("words", ["The proper fix is", "That's a much better approach. The proper way is"])
+def test_a_better_fix_replaces_the_one_that_the_user_questioned(words: str) -> None:
     script = Transcript()
     script.user("explain the fix")
     script.say("The default agent is asked first, so the result is the same each time. No order is random any more.")
     script.user("but each hook is of one agent, why aren't we using that?")
-    script.say("You're right. The proper fix is to pass the name of the hook's agent.")
+    script.say(f"You're right. {words} to pass the name of the hook's agent.")
     assert not any("default agent" in each for each in standing(script, "finding"))
-    assert any("proper fix" in each for each in standing(script, "finding"))
+    assert any("name of the hook's agent" in each for each in standing(script, "finding"))
 
 
 # Noise

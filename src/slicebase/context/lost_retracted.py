@@ -38,6 +38,7 @@ _TAKES_BACK: Final = re.compile(
     r"\b(?:i|we) (?:only |just |had )?(?:assumed|misread|misunderstood|misdiagnosed|misinterpreted|overlooked|"
     r"jumped to|guessed|speculated)\b|\bno,? i(?:'m| am) not\b|\bi(?:'m| am) not (?:\w+ )?(?:sure|certain)\b|"
     r"\bthe (?:proper|right|correct|better) (?:fix|way|approach|solution) (?:is|would be)\b|\bi should have\b|"
+    r"\bthat(?:'s| is) a (?:\w+ )?better (?:approach|way|idea|fix|solution)\b|"
     r"\bi (?:take (?:that|it) back|retract)\b|\bthat (?:was|is) (?:\w+ )?(?:wrong|incorrect|false|mistaken|not true)\b",
     re.IGNORECASE,
 )
