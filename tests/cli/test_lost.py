@@ -1,6 +1,8 @@
 """`tt lost` on the sample, and on real transcripts with counts that were checked by hand."""
 
 import json
+import re
+import shlex
 import shutil
 from pathlib import Path
 
@@ -110,6 +112,44 @@ def test_the_cost_of_a_compaction_is_what_was_looked_up_again(sampled: Tt) -> No
         assert sampled("recall", each["ref"], *each["again"]).exit == 0
 
 
+@pytest.mark.parametrize(
+    "printing",
+    [
+        ("lost",),
+        ("lost", "--limit", 1),
+        ("lost", "--for", "discounts", "--limit", 1),
+        ("lost", "--cost", "--limit", 1),
+        ("lost", "--all"),
+        ("turns",),
+        ("search", "discount"),
+        ("show", SESSION),
+        ("find", "discount"),
+        ("list",),
+        ("status",),
+        ("context", "discount"),
+        ("recall", f"session:{SESSION}"),
+        ("lost", "nosuchsession"),
+    ],
+)
+def test_every_command_that_is_printed_can_be_run(sampled: Tt, printing: tuple[str, ...]) -> None:
+    done = sampled(*printing)
+    for command in re.findall(r"`tt ([^`\n]+)`", f"{done.out}\n{done.err}"):
+        if "…" not in command and not re.search(r"\b[A-Z]{2,}\b", command):
+            ran = sampled(*shlex.split(command))
+            assert ran.exit in (0, 1), (command, ran.err)
+    for option in re.findall(r"(--limit \d+) lists them all", done.err):
+        ran = sampled(*printing, *shlex.split(option))
+        assert ran.exit == 0
+        assert "lists them all" not in ran.err
+
+
+@pytest.mark.parametrize("options", [("--tokens", 300), ("--cost",), ("--for", "discounts", "--tokens", 300)])
+def test_a_session_may_be_named_in_any_way(sampled: Tt, options: tuple[object, ...]) -> None:
+    named = [sampled("lost", name, *options) for name in (SESSION, f"session:{SESSION}", SESSION[:8])]
+    assert [each.exit for each in named] == [0, 0, 0]
+    assert sampled("lost", "nosuch00", *options).exit == 4
+
+
 def test_what_was_lost_can_be_recalled(sampled: Tt) -> None:
     lost = sampled("lost", "--json", "--limit", 200).json["compactions"][0]["lost"]
     for each in lost[:: len(lost) // 12]:
@@ -131,7 +171,7 @@ def test_the_lost_items_are_a_context_that_can_be_replayed_and_verified(sampled:
     assert done.exit == 0
     assert manifest["tokens_used"] <= 900
     assert manifest["left_out"]["count"]
-    assert manifest["ranker"] == "lost/4"
+    assert manifest["ranker"] == "lost/5"
     assert "Do not drop tables on staging" in done.json["text"]
     assert "## Constraints" in done.json["text"]
     replayed = sampled("replay", done.json["manifest_id"], "--json").json

@@ -16,13 +16,14 @@ from slicebase.context.lost_words import Passages, StatementIndex, content_weigh
 from slicebase.graph.contents import readable_text
 from slicebase.graph.turn import Turn, turn_text
 
-LOST_RULES: Final = "lost/4"
+LOST_RULES: Final = "lost/5"
 
 KEPT_SHARE: Final = 0.75  # the share of an item's content that a summary must have
 _MENTIONED: Final = 0.65  # of what somebody could do again
 _CROWDED: Final = 250_000  # millionths that each further command or artefact of the same sort counts less
 _EACH_NEIGHBOUR: Final = 200_000  # millionths that each further statement counts that is shown with an item
 _SAME: Final = 0.6  # of an item's content; one that says no more than a better one is not listed again
+_IN_PART: Final = 0.4  # of its content, if the better one says little else
 _MARK: Final = re.compile(r"(?:conversation compacted|context compacted)?\W*", re.IGNORECASE)
 
 
@@ -220,11 +221,13 @@ def describe(compactions: Sequence[CompactedTurns], after: Sequence[Turn] = ()) 
     """Returns every item of the turns that compactions removed, also what is over, with its fate and its features."""
     places: dict[str, int] = {}  # a turn that several compactions have, on branches, counts for the first
     turns: list[Turn] = []
+    said: list[tuple[int, str]] = []  # what a summary says was done, for the turns before it
     for number, compaction in enumerate(compactions):
         new = [turn for turn in compaction.before if turn.id not in places]
         places.update((turn.id, number) for turn in new)
         turns += new
-    found = items(turns, after)
+        said.append((len(turns) - 1, compaction.said))
+    found = items(turns, after, said)
     summaries = [Passages(compaction.said) for compaction in compactions]
     around = ScoreBasis(turns, summaries[-1], found)
     described = []
@@ -286,10 +289,13 @@ def _each_once(judged: Iterable[JudgedItem]) -> Iterator[JudgedItem]:
             known = commands.issuperset(each.item.quotes)
             commands.update(each.item.quotes)
         else:
-            said, share = (rules, 1.0) if each.item.mark == "rule" else (others, _SAME)
             content = content_weights(each.text)
-            known = bool(content) and bool(said.like(content, share))
-            said.add(content)
+            if each.item.mark == "rule":
+                known = bool(content) and any(True for _ in rules.like(content, 1.0))
+                rules.add(content)
+            else:
+                known = bool(content) and others.has_most_in(content, _SAME, _IN_PART)
+                others.add(content)
         if not known:
             yield each
 

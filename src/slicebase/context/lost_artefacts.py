@@ -22,11 +22,30 @@ _BRANCH: Final = re.compile(
 )
 _COMMITTED: Final = re.compile(r"^\[([\w./#-]+)(?: \([\w-]+\))? ([0-9a-f]{7,40})\] (.{1,150})$", re.MULTILINE)
 _LOGGED: Final = re.compile(r"^([0-9a-f]{7,12}) (?:\([^)]*\) )?(.{3,150})$", re.MULTILINE)
+_MERGES: Final = re.compile(r"Merge (?:pull request|branch|remote|commit|tag)\b")
+_TRUNKS: Final = frozenset({"main", "master", "trunk", "develop", "dev", "HEAD"})  # every checkout has one
 _URL: Final = re.compile(r"https?://[^\s<>\"'`)\]|]{8,300}")
 _PULL: Final = re.compile(
     r"https?://(?!api\.)[^\s<>\"'`)\]|]+/(?:pull|merge_requests|issues?|browse)/[\w-]+[^\s<>\"'`)\]|]*"
 )
 _NOTHING: Final = re.compile(r"//api\.|example\.(?:com|org)|localhost|127\.0\.0\.1|schemas?\.|w3\.org")
+
+
+_NUMBER_OF: Final = re.compile(
+    r"/(?:(?P<pull>pull|merge_requests|issues)/(?P<number>\d+)|(?:issues?|browse)/(?P<key>[A-Z][A-Z\d]*-\d+))\b"
+)
+
+
+def short_names(url: str) -> tuple[str, ...]:
+    """Returns how people write the pull request or issue of an address: `#136`, `PR 136`, `ENT-241`."""
+    match = _NUMBER_OF.search(url)
+    if match is None:
+        return ()
+    if match["key"]:
+        return (match["key"],)
+    number = match["number"]
+    words = ("issue", "issues") if match["pull"] == "issues" else ("PR", "MR", "pull request", "Pull request", "pull")
+    return (f"#{number}", *(f"{word} {mark}{number}" for word in words for mark in ("", "#")))
 
 
 def artefacts_in(text: str, command: str = "") -> Iterator[Artefact]:
@@ -46,14 +65,16 @@ def artefacts_in(text: str, command: str = "") -> Iterator[Artefact]:
 def _of_git(text: str, command: str) -> Iterator[Artefact]:
     for match in _COMMITTED.finditer(text):
         yield Artefact("commit", match[0], (match[2][:7],), match.start(), match.end())
-    if re.search(r"\bgit (?:status|branch|checkout|switch|push)\b", command):
+    if re.search(r"\bgit (?:status|branch|checkout|switch|push)\b|\b(?:gh|glab) [pm]r checkout\b", command):
         for match in _BRANCH.finditer(text):
-            yield Artefact("branch", match[0], (match[1],), match.start(), match.end())
+            if match[1] not in _TRUNKS:
+                yield Artefact("branch", match[0], (match[1],), match.start(), match.end())
     if "--show-current" in command and len(text.split()) == 1:
         name = text.strip()
-        yield Artefact("branch", name, (name,), text.index(name), text.index(name) + len(name))
+        if name not in _TRUNKS:
+            yield Artefact("branch", name, (name,), text.index(name), text.index(name) + len(name))
     if re.search(r"\bgit log\b.*--oneline", command):
-        for match in list(_LOGGED.finditer(text))[:1]:
+        for match in [each for each in list(_LOGGED.finditer(text))[:1] if not _MERGES.match(each[2])]:
             yield Artefact("commit", match[0], (match[1][:7],), match.start(), match.end())
 
 

@@ -46,6 +46,7 @@ class TranscriptItem(Struct, frozen=True):
     above: str = ""  # the heading that it stands under
     result: str | None = None  # the turn with the result of the call
     first: str = ""  # the turn of the first of repeated actions, if it is another one
+    last: int = -1  # the number of the turn of the last of repeated statements, if it is another one
     times: int = 1
     # The texts that must all be quoted for a summary to contain the item. Without them, its words decide.
     quotes: tuple[str, ...] = ()
@@ -87,7 +88,7 @@ class FoundItems:
             self._items[key] = item
         else:
             kept = before if lasting else replace(item, first=before.first or before.turn)
-            self._items[key] = replace(kept, times=before.times + 1)
+            self._items[key] = replace(kept, times=before.times + 1, last=item.order if lasting else -1)
         return key
 
     def make_good(self, key: tuple[Any, ...]) -> None:

@@ -22,6 +22,12 @@ _CONTINUED: Final = re.compile(
 )
 
 
+_GOES_ON: Final = re.compile(
+    r"\W*(?:(?:this|that|it|these|those|they|its|their|such|so|which|otherwise|hence|therefore|then|also|both|"
+    r"for example|e\.g\.|i\.e\.|in other words|as a result|because|but|however|and|or)\b|"
+    r"(?:Fix|Impact|Evidence|Reason|Why|Note|Result|Effect|Cause|Solution)\b[^.]{0,20}:)",
+    re.IGNORECASE,
+)
 _WORD: Final = 12  # characters of a sentence that says nothing by itself
 
 
@@ -48,9 +54,32 @@ def points(text: str) -> Iterator[Point]:
     yield from _point(packed)
 
 
-def entries(text: str) -> list[TextBlock]:
-    """Returns the entries of the lists in a text, which may be one point together."""
-    return [block for block in blocks(text) if block.form == "entry"]
+def pieces(text: str) -> list[TextBlock]:
+    """Returns what a point says, each by itself: entries of a list, rows of a table, sentences of a paragraph.
+
+    A title belongs to what follows it, and a sentence that goes on with the one before ("This costs …", "Fix: …") to
+    that one.
+    """
+    found: list[TextBlock] = []
+    title: TextBlock | None = None
+    for block in blocks(text):
+        if block.form == "heading":
+            title = title or block
+        elif block.form == "paragraph" and not (title and _TITLED.match(title.text)) and not _TITLED.match(block.text):
+            for sentence in sentences(block.text):
+                piece = _part(block, [sentence])
+                if found and (_GOES_ON.match(piece.text) and found[-1].form != "entry"):
+                    piece = piece._replace(start=found[-1].start, text=text[found.pop().start : piece.end])
+                found.append(_below(title, piece, text))
+                title = None
+        elif block.form not in ("code", "quotation"):
+            found.append(_below(title, block, text))
+            title = None
+    return found
+
+
+def _below(title: TextBlock | None, piece: TextBlock, text: str) -> TextBlock:
+    return piece._replace(start=title.start, text=text[title.start : piece.end]) if title else piece
 
 
 def _pieces(given: Iterable[TextBlock]) -> Iterator[TextBlock]:

@@ -56,6 +56,32 @@ class _Chunk(NamedTuple):
     start: int
     end: int
     text: str
+    is_output: bool = False
+
+
+# A prompt of these words alone says that the work goes on, in a few languages; it asks for nothing.
+_GOES_ON: Final = re.compile(
+    r"(?:\W*\b(?:continue|go|on|ahead|proceed|ok|okay|k|yes|yeah|yep|yup|sure|next|do|it|that|this|so|please|pls|keep|going|"
+    r"resume|carry|good|great|perfect|nice|fine|thanks|thank|you|done|now|then|and|the|with|right|alright|lgtm|"
+    r"step|task|one|work|on|where|left|off|we|"
+    r"weiter|weitermachen|mach|bitte|ja|gut|oui|continuez|continuer|vas|y|si|sigue|continua|adelante|avanti|prosegui|"
+    r"da|dalej|tak|ga|door)\b|\W*(?:继续|好的?|是的?|続けて|はい|계속|네))+\W*",
+    re.IGNORECASE,
+)
+_GOES_ON_LENGTH: Final = 60  # characters
+# Words of programming languages and of the output of tools: in an output, they are no sign that it is about a prompt.
+_OF_CODE: Final = re.compile(
+    r"\b(?:continue|break|return|if|else|elif|for|while|do|done|ok|pass|passed|fail|failed|error|errors|true|false|null|"
+    r"none|nil|import|from|func|function|def|class|type|var|let|const|new|next|test|tests|run|go|in|is|not|and|or|try|"
+    r"except|catch|throw|raise|with|as|async|await|package|public|private|static|void|int|string|str|yes|no|exit|end|"
+    r"start|stop|line|file|name|id|key|value|data|self|this)\b",
+    re.IGNORECASE,
+)
+
+
+def only_goes_on(prompt: str) -> bool:
+    """Returns whether a prompt only says that the work goes on ("ok, continue"): no word of it is sought."""
+    return len(prompt) <= _GOES_ON_LENGTH and _GOES_ON.fullmatch(prompt) is not None
 
 
 def for_prompt(
@@ -77,14 +103,18 @@ def for_prompt(
             parts = {"prompt": _worth_of_place(places[chunk])} if chunk in places else {}
             if item:
                 parts["list"] = round(_LIST * _worth_of_place(of_list))
-            found.append(LostPassage(*chunk, sum(parts.values()), item, parts))
+            found.append(LostPassage(*chunk[:4], sum(parts.values()), item, parts))
     found.sort(key=lambda each: (-each.score, each.turn, each.start))
     return found[:limit]
 
 
 def _by_prompt(asked: AskedTurns, chunks: Sequence[_Chunk]) -> list[_Chunk]:
     """Returns the passages that have words of the prompt: by the score of the turn and the worth of these words."""
-    worths = {chunk: asked.worth(chunk.text) for chunk in chunks if chunk.turn in asked.scores}
+    worths = {
+        chunk: asked.worth(_OF_CODE.sub(" ", chunk.text) if chunk.is_output else chunk.text)
+        for chunk in chunks
+        if chunk.turn in asked.scores
+    }
     ranks = {chunk: asked.scores[chunk.turn] * worth for chunk, worth in worths.items() if worth}
     return sorted(ranks, key=lambda chunk: (-ranks[chunk], chunk.turn, chunk.start))
 
@@ -109,7 +139,7 @@ def _chunks(turn: Turn) -> Iterator[_Chunk]:
     """Yields passages of what the assistant said and what tools returned. Of the user's words, only items count."""
     for part, text, place in placed_parts(turn) if turn.role in ("assistant", "tool") else ():
         for start, end in _spans(part, text):
-            yield _Chunk(turn.id, place + start, place + end, text[start:end])
+            yield _Chunk(turn.id, place + start, place + end, text[start:end], part.type == "tool_result")
 
 
 def _spans(part: Part, text: str) -> Iterator[tuple[int, int]]:
@@ -120,7 +150,21 @@ def _spans(part: Part, text: str) -> Iterator[tuple[int, int]]:
     elif part.type == "tool_call" and tool_name(part) in READERS | SEARCHERS:
         yield 0, min(len(text), _CHUNK)
     elif part.type == "tool_result" and not is_client_result(text):
-        yield from _output_spans(text)
+        for first, last in _without_reminders(text):
+            yield from ((first + start, first + end) for start, end in _output_spans(text[first:last]))
+
+
+def _without_reminders(text: str) -> Iterator[tuple[int, int]]:
+    """Yields the spans of an output between the reminders of the client, which a passage must not contain."""
+    cleared = without_reminders(text)
+    if cleared == text:
+        yield 0, len(text)
+        return
+    start = 0
+    for place in (*(at for at in range(len(text)) if text[at] != cleared[at]), len(text)):
+        if place > start and cleared[start:place].strip():
+            yield start, start + len(cleared[start:place].rstrip())
+        start = place + 1
 
 
 def _output_spans(text: str) -> Iterator[tuple[int, int]]:

@@ -9,8 +9,9 @@ from msgspec.structs import replace
 from slicebase.context.lost_artefacts import artefacts_in
 from slicebase.context.lost_commands import needed_again
 from slicebase.context.lost_items import OTHER_LANGUAGE, FoundItems, ItemState, TranscriptItem, placed_parts
-from slicebase.context.lost_phrases import LostKind, can_be_rule, kind_of_prompt, kind_of_statement, rule_in
+from slicebase.context.lost_phrases import LostKind, kind_of_prompt, kind_of_statement
 from slicebase.context.lost_points import MOST, Point, points, without_narration
+from slicebase.context.lost_rules import can_be_rule, rule_in
 from slicebase.context.lost_shell import LOOKING, error_line, exit_code, how_tests_ended, simple_commands
 from slicebase.context.lost_speech import (
     REFUSED,
@@ -21,6 +22,7 @@ from slicebase.context.lost_speech import (
     listed_rules,
     said_by_user,
     typed,
+    whole_words,
     without_reminders,
 )
 from slicebase.context.lost_tools import (
@@ -174,14 +176,17 @@ class _Reader:
             words = text[start:end]
             if not is_other_language(words):
                 self._instruction(*kind_of_prompt(words), text, start, end, point, at)
-            elif len(content_stems(words)) >= _LEAST_OTHER and not words.rstrip().endswith(("?", "？", "؟")):
+            elif max(len(content_stems(words)), whole_words(words)) >= _LEAST_OTHER and not words.rstrip().endswith(
+                ("?", "？", "؟")
+            ):
                 self._instruction("instruction", OTHER_LANGUAGE, text, start, end, point, at)
 
     def _instruction(
         self, kind: LostKind, mark: str, text: str, start: int, end: int, point: Point, at: _Place
     ) -> None:
         words = " ".join(text[start:end].split()).strip(" ,;")
-        if len(content_stems(words)) >= (1 if mark == "rule" else 2):
+        least = 1 if mark in ("rule", OTHER_LANGUAGE) else 2
+        if len(content_stems(words)) >= least:
             told = point._replace(text=words, start=start, end=end)
             self._found.add(_statement(kind, mark, told, at, "speech"), words)
 

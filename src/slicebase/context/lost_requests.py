@@ -36,6 +36,7 @@ class Exchange(Struct):
     prompt: str
     reply: str = ""  # the first words of the assistant
     answer: str = ""  # its last words
+    answered_at: int = -1  # the turn of these
     is_answered: bool = False  # they ended it: no call came after them
     is_interrupted: bool = False
 
@@ -64,7 +65,7 @@ def exchanges(turns: Sequence[Turn]) -> list[Exchange]:
             elif turn.role == "assistant" and part.type == "text" and (part.hidden or part.error or is_blank(text)):
                 continue  # an error of the client is no answer
             elif found and turn.role == "assistant" and part.type == "text":
-                found[-1].answer, found[-1].is_answered = text, True
+                found[-1].answer, found[-1].answered_at, found[-1].is_answered = text, order, True
                 found[-1].reply = found[-1].reply or text
             elif found and part.type == "tool_call":
                 found[-1].is_answered = False
@@ -80,16 +81,30 @@ class Requests:
         # From which exchange on there is one that was answered and not interrupted: before it, the work moved on.
         self._moved_on = max((at for at, each in enumerate(self._all) if each.is_answered), default=-1)
 
+    @property
+    def all(self) -> Sequence[Exchange]:
+        """All exchanges, in order."""
+        return self._all
+
+    def exchange_of(self, order: int) -> Exchange | None:
+        """Returns the exchange in which a turn stands."""
+        at = bisect_right(self._orders, order) - 1
+        return self._all[at] if at >= 0 else None
+
     def state(self, item: TranscriptItem) -> ItemState:
         """Returns the state of a request: done, open or interrupted."""
-        at = bisect_right(self._orders, item.order) - 1
+        return self.state_at(item.order, item.text)
+
+    def state_at(self, order: int, text: str) -> ItemState:
+        """Returns the state of a request that stands in a turn."""
+        at = bisect_right(self._orders, order) - 1
         if at < 0:
             return "open"
         while self._all[at].is_interrupted:
             if at + 1 == len(self._all) or not self._goes_on(self._all[at], self._all[at + 1]):
                 return "interrupted"
             at += 1
-        return "done" if at < self._moved_on or self._all[at].reports(item.text) else "open"
+        return "done" if at < self._moved_on or self._all[at].reports(text) else "open"
 
     def is_answer(self, item: TranscriptItem) -> bool:
         """Returns whether a statement stands in the words that ended an exchange, not while work went on."""

@@ -4,34 +4,53 @@ Each statement is followed by itself: what is said later concerns it if both hav
 """
 
 import re
-from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
-from typing import Final, NamedTuple
+from typing import Final
 
 from slicebase.context.lost_items import ItemState, TranscriptItem
-from slicebase.context.lost_phrases import is_change, is_temporary
-from slicebase.context.lost_points import points
+from slicebase.context.lost_phrases import is_change, orders_change
 from slicebase.context.lost_requests import Requests
-from slicebase.context.lost_speech import said_by_user, typed, without_reminders
-from slicebase.context.lost_words import Sentence, StatementIndex, content_stems, content_weights, names, sentences
+from slicebase.context.lost_retracted import Retractions
+from slicebase.context.lost_rules import is_temporary, order_of_rule, turns_back
+from slicebase.context.lost_told import (
+    NOTHING_ELSE,
+    RELATED,
+    SAME,
+    Told,
+    ToldSentences,
+    are_related,
+    is_same,
+    share,
+    told_by_assistant,
+    told_by_user,
+    told_in,
+)
+from slicebase.context.lost_words import Sentence, content_stems, content_weights, sentences
 from slicebase.graph.turn import Turn
 
-# Shares of the content of a statement that a later one must have to be about the same.
-_SAME: Final = 0.5
-_RELATED: Final = 0.3  # if they also have a name in common
-_NOTHING_ELSE: Final = 0.6  # of the content of the later one
 _FEW_WORDS: Final = 3  # content words of an answer that says no more than no
 _ALL_OF_IT: Final = 0.8  # what allows less than a rule forbids does not lift it
 
 _PROBLEM: Final = re.compile(
     r"\b(?:bugs?|issues?|problems?|fail\w*|errors?|wrong\w*|incorrect\w*|broken|missing|miss(?:es|ed)|lacks?|leaks?|races?|"
     r"crash\w*|truncat\w+|ignor\w+|duplicat\w+|weak\w*|stale|unused|silently|unclear|hardcoded|gaps?|risks?|slow\w*|"
-    r"expensive|twice|redundant|premature|lost|loses?|inconsisten\w+|should (?:be|have|use)|no \w+ tests?|"
-    r"(?:not|never|n't) (?:\w+ly )?(?:tested|covered|handled|checked|called|used|set|detect\w*|valid\w+|verif\w+|shown|"
-    r"displayed|closed|released|updated|work|handle|check|cover|exist))\b",
+    r"expensive|twice|redundant|premature|lost|loses?|inconsisten\w+|should (?:be|have|use)|no \w+ tests?|no mention|"
+    r"deprecated|dead code|flak\w+|non-?deterministic)\b|"
+    r"\bbut (?:not|never|no)\b|\byou (?:may|might) want to\b|\bcan be removed\b|\bcould remove\b|"
+    r"(?:\bnot|\bnever|n't) (?:\w+ly )?(?:\w{2,}ed|set|read|shown|known|written|sent|built|run|detect\w*|valid\w+|"
+    r"verif\w+|mention\w*|document|use|work|handle|check|cover|exist)\b",
     re.IGNORECASE,
 )
+# A summary that tells a problem in the past tense: it was so before the work that it reports.
+_WAS_SO: Final = re.compile(
+    r"\b(?:was|were|had been|did(?:n't| not))\b.*\b(?:not|never|no|only|all|missing|wrong\w*|broken|ignored|lost|stale|"
+    r"unused|incorrect\w*|n't)\b|\b(?:wasn't|weren't|hadn't|didn't)\b|\bused to be\b",
+    re.IGNORECASE,
+)
+_OF_BEFORE: Final = re.compile(
+    r"\W*before\b\W{0,4}[:(]", re.IGNORECASE
+)  # "**Before**: it guessed", told beside an after
 _CONTRADICTS: Final = re.compile(
     r"\A\W*(?:no|nope|wrong)\b(?!\s+(?:problem|worries|rush))|"
     r"\b(?:that|this|it)(?:'s| is| was)(?: \w+)? (?:not|wrong)\b|"
@@ -42,12 +61,6 @@ _CONTRADICTS: Final = re.compile(
     re.IGNORECASE,
 )
 _DEFENDS: Final = re.compile(r"\s*(?:actually|no\b|i (?:checked|verified)|it does|it is|yes, it)", re.IGNORECASE)
-_RETRACTS: Final = re.compile(
-    r"\b(?:is|was|are|were)(?:n't| not)(?: \w+)? the (?:root |real |actual )?(?:cause|issue|problem|culprit|reason)\b|"
-    r"\bnot the (?:root )?cause\b|\brul(?:es?|ed) (?:it )?out\b|\bturned out (?:not|to be wrong)\b|\bi was wrong\b|"
-    r"\b(?:false alarm|wrong assumption)\b|\bdisprove[sd]?\b",
-    re.IGNORECASE,
-)
 _REFUSES: Final = re.compile(
     r"\A\W*(?:no|nope|nah)\b(?!\s+(?:problem|worries))|\b(?:won't|will not|don't|do not|shouldn't|not needed|no need|"
     r"skip|forget|cancel|not now|not worth|rather not|let's not|leave (?:it|that|them) out)\b",
@@ -100,71 +113,67 @@ _NUMBERS: Final = {word: str(number) for number, word in enumerate(_WORDS)}
 _AMOUNT: Final = re.compile(rf"\b(\d[\d.,]*|{'|'.join(_NUMBERS)})[ -](\w{{3,}})", re.IGNORECASE)
 
 
-class _Later(NamedTuple):
-    """A sentence of the user or the assistant."""
-
-    order: int
-    text: str
-    content: Mapping[str, int]
-
-
-class _Sentences:
-    """Sentences in order, in which those about a statement are found."""
-
-    def __init__(self, said: Sequence[_Later]) -> None:
-        self._said = said
-        self._orders = [each.order for each in said]
-        self._index = StatementIndex(each.content for each in said)
-
-    def about(self, item: TranscriptItem, end: int) -> Iterator[_Later]:
-        """Yields the sentences after an item, and before a turn, that are about the same."""
-        content, named = content_weights(item.text), names(item.text)
-        for number in self._index.like(content, _RELATED, bisect_right(self._orders, item.order)):
-            each = self._said[number]
-            if each.order >= end:
-                break
-            if not named.isdisjoint(each.content) or _is_same(content, each.content):
-                yield each
-
-
 class Revisions:
     """What a transcript says, by which statements are followed."""
 
-    def __init__(self, turns: Sequence[Turn], requests: Requests) -> None:
-        said = list(_assistant(turns))
-        prompts = list(_user(turns))
-        told = [(each, above) for each, above in said if not each.text.endswith("?")]
-        self._changes = _Sentences([each for each, above in told if is_change(each.text, above)])
-        self._retractions = _Sentences([each for each, _ in told if _RETRACTS.search(each.text)])
-        self._statements = _Sentences(sorted([*(each for each, _ in told), *prompts], key=lambda each: each.order))
-        self._prompts = _Sentences(prompts)
+    def __init__(self, turns: Sequence[Turn], requests: Requests, summaries: Iterable[tuple[int, str]] = ()) -> None:
+        told = list(told_by_assistant(turns))
+        summed = [each for order, text in summaries for each in told_in(text, order, of_summary=True)]
+        prompts = list(told_by_user(turns))
+        self.told = [*told, *summed]
+        self._changes = ToldSentences([each for each in self.told if is_change(each.text, each.above)])
+        self._past = ToldSentences([each for each in summed if _WAS_SO.search(each.text)])
+        self._orders = ToldSentences([each for each in prompts if orders_change(each.text)])
+        self._replacing = ToldSentences([each for each in (*told, *prompts) if _may_replace(each.text)])
+        self._prompts = ToldSentences(prompts)
         self._withdrawals = list(_withdrawals(prompts))
+        self._turned = set(_turned(prompts))
+        self._retractions = Retractions(self.told, requests)
         self._requests = requests
 
     def state(self, item: TranscriptItem, end: int) -> ItemState | None:
         """Returns the state of a statement by what is said before a turn; None if it holds."""
         if item.kind == "instruction":
-            return "revised" if self._is_lifted(item, end) or self._is_revised(item, end) else None
+            is_over = self._is_turned(item, end) or self._is_lifted(item, end) or self._is_revised(item, end)
+            return "revised" if is_over else None
         if self._is_overturned(item, end):
             return "overturned"
         if item.kind in ("task", "decision") and self._is_rejected(item, end):
             return "rejected"
         if _PROPOSES.search(item.text) and self._is_declined(item, end):
             return "rejected"
-        is_problem = item.kind == "finding" and _PROBLEM.search(item.text) is not None
-        if (item.kind == "task" or is_problem) and self.is_reported(item, end):
-            return "done" if item.kind == "task" else "resolved"
-        if self._is_revised(item, end):
+        has_problem = item.kind == "finding" and is_problem(item.text)
+        if item.kind == "task" and (self.is_reported(item, end) or self._was_ordered(item, end)):
+            return "done"
+        if has_problem and (self.is_reported(item, end) or self._was_ordered(item, end) or self._is_past(item, end)):
+            return "resolved"
+        if self._is_revised(item, end) or (item.kind == "finding" and _OF_BEFORE.match(item.text)):
             return "revised"
-        return "open" if is_problem and item.mark == "stated" else None
+        return "open" if has_problem and item.mark == "stated" else None
 
     def is_reported(self, item: TranscriptItem, end: int) -> bool:
         """Returns whether the assistant says later that something about it was changed."""
         return any(True for _ in self._changes.about(item, end))
 
+    def is_taken_back(self, item: TranscriptItem, end: int) -> bool:
+        """Returns whether the assistant takes a statement back."""
+        return self._retractions.concern(item, end)
+
+    def is_settled(self, item: TranscriptItem, end: int) -> bool:
+        """Returns whether a later message reports something, or the user ordered it and got it."""
+        return self.is_reported(item, end) or self._was_ordered(item, end)
+
+    def _was_ordered(self, item: TranscriptItem, end: int) -> bool:
+        """Returns whether the user told the assistant to change something about it later, and that was done."""
+        return any(self._requests.state_at(each.order, each.text) == "done" for each in self._orders.about(item, end))
+
+    def _is_past(self, item: TranscriptItem, end: int) -> bool:
+        """Returns whether a summary tells a problem as one that there was."""
+        return any(True for _ in self._past.about(item, end, RELATED / 2))
+
     def _is_rejected(self, item: TranscriptItem, end: int) -> bool:
         content = content_weights(item.text)
-        about = (each for each in self._prompts.about(item, end) if _is_same(content, each.content))
+        about = (each for each in self._prompts.about(item, end) if is_same(content, each.content))
         return any(_REFUSES.search(each.text) for each in about)
 
     def _is_declined(self, item: TranscriptItem, end: int) -> bool:
@@ -177,27 +186,36 @@ class Revisions:
 
     def _is_overturned(self, item: TranscriptItem, end: int) -> bool:
         """Returns whether the assistant takes a statement back, or the user contradicts it and nobody defends it."""
-        if any(True for _ in self._retractions.about(item, end)):
+        if self._retractions.concern(item, end):
             return True
         exchange = self._requests.next_prompt(item.order)
         if exchange is None or exchange.order >= end or not _CONTRADICTS.search(exchange.prompt[:300]):
             return False
         reply = next(iter(sentences(exchange.reply)), Sentence("", 0, 0)).text
-        return _are_related(item.text, f"{exchange.prompt[:600]} {reply}") and not _DEFENDS.match(reply)
+        return are_related(item.text, f"{exchange.prompt[:600]} {reply}") and not _DEFENDS.match(reply)
 
     def _is_revised(self, item: TranscriptItem, end: int) -> bool:
         """Returns whether a later statement has another number of the same, or replaces it; a rule, one of the user."""
         content, amounts, stems = content_weights(item.text), _amounts(item.text), content_stems(item.text)
-        for each in (self._prompts if item.kind == "instruction" else self._statements).about(item, end):
+        if item.kind == "finding" and not amounts:
+            return False
+        for each in (self._prompts if item.kind == "instruction" else self._replacing).about(item, end):
             other = _amounts(each.text)
             differ = any(amounts[unit] != other[unit] for unit in amounts.keys() & other.keys())
-            if differ and _is_same(content, each.content):
+            if differ and is_same(content, each.content):
                 return True
             if item.kind != "finding" and any(
                 content_stems(match[1]) & stems for match in _REPLACES.finditer(each.text)
             ):
                 return True
         return False
+
+    def _is_turned(self, item: TranscriptItem, end: int) -> bool:
+        """Returns whether the user says something else in place of a rule: "No wait: always use spaces."."""
+        return any(
+            order == item.order and later < end and (item.text in said or said in item.text)
+            for order, said, later in self._turned
+        )
 
     def _is_lifted(self, item: TranscriptItem, end: int) -> bool:
         """Returns whether the user takes a rule back or allows what it forbids; orders it, if it is for some time."""
@@ -209,16 +227,33 @@ class Revisions:
         return any(
             for_some_time
             or (
-                _ALLOWS.search(each.text)
-                and not _ONCE.search(each.text)
-                and _share(content, each.content) >= _ALL_OF_IT
+                _ALLOWS.search(each.text) and not _ONCE.search(each.text) and share(content, each.content) >= _ALL_OF_IT
             )
             for each in self._prompts.about(item, end)
             if not _REFUSES.search(each.text) and not each.text.endswith("?")
         )
 
 
-def _withdrawals(prompts: Sequence[_Later]) -> Iterator[_Later]:
+def is_problem(text: str) -> bool:
+    """Returns whether a statement says that something is not as it should be."""
+    return _PROBLEM.search(text) is not None
+
+
+def _may_replace(text: str) -> bool:
+    return _AMOUNT.search(text) is not None or _REPLACES.search(text) is not None
+
+
+def _turned(prompts: Sequence[Told]) -> Iterator[tuple[int, str, int]]:
+    """Yields the rules in whose place the user says another one with the same verb, and the turn in which he does."""
+    newest: dict[str, Told] = {}
+    for each in prompts:
+        if verb := order_of_rule(each.text):
+            if turns_back(each.text) and (before := newest.get(verb)):
+                yield before.order, " ".join(before.text.split()), each.order
+            newest[verb] = each
+
+
+def _withdrawals(prompts: Sequence[Told]) -> Iterator[Told]:
     """Yields the sentences that take something back, with the words for what: theirs, or those of the next sentence."""
     for each, following in zip_longest(prompts, prompts[1:]):
         if _WITHDRAWS.search(each.text) and not each.text.endswith("?") and not _ONCE.search(each.text):
@@ -230,33 +265,16 @@ def _withdrawals(prompts: Sequence[_Later]) -> Iterator[_Later]:
 
 def _covers(content: Mapping[str, int], taken_back: Mapping[str, int]) -> bool:
     """Returns whether what is taken back is a rule: it has half of its words, or hardly any other."""
-    return _share(content, taken_back) >= _SAME or _share(taken_back, content) >= _NOTHING_ELSE
+    return share(content, taken_back) >= SAME or share(taken_back, content) >= NOTHING_ELSE
 
 
-def _is_not_needed(rule: str, content: Mapping[str, int], later: _Later) -> bool:
+def _is_not_needed(rule: str, content: Mapping[str, int], later: Told) -> bool:
     """Returns whether a rule that orders something is lifted. That it is not needed for a part is an exception."""
     if _IS_NEGATIVE.search(rule) or later.text.endswith("?") or _ONCE.search(later.text):
         return False
     if not _NOT_NEEDED.search(later.text):
         return False
-    return _share(content, later.content) >= (_SAME if _ANY_MORE.search(later.text) else _ALL_OF_IT)
-
-
-def _are_related(text: str, other: str) -> bool:
-    """Returns whether a text is about what another says: they have enough words in common, fewer if also a name."""
-    content, of_other = content_weights(text), content_weights(other)
-    least = _RELATED if names(text).isdisjoint(of_other) else _RELATED / 2
-    return _share(content, of_other) >= least
-
-
-def _is_same(content: Mapping[str, int], later: Mapping[str, int]) -> bool:
-    """Returns whether a later sentence is about the same: it has half of a statement, or says little else."""
-    inside = len(content.keys() & later.keys()) > 1 and _share(later, content) >= _NOTHING_ELSE
-    return inside or _share(content, later) >= _SAME
-
-
-def _share(content: Mapping[str, int], other: Mapping[str, int]) -> float:
-    return sum(content[word] for word in content.keys() & other.keys()) / max(1, sum(content.values()))
+    return share(content, later.content) >= (SAME if _ANY_MORE.search(later.text) else _ALL_OF_IT)
 
 
 def _amounts(text: str) -> dict[str, str]:
@@ -266,23 +284,3 @@ def _amounts(text: str) -> dict[str, str]:
         for unit in content_stems(match[2]):
             found.setdefault(unit, set()).add(_NUMBERS.get(match[1].lower(), match[1]))
     return {unit: min(numbers) for unit, numbers in found.items() if len(numbers) == 1}
-
-
-def _assistant(turns: Sequence[Turn]) -> Iterator[tuple[_Later, str]]:
-    """Yields the sentences of the assistant, each with the heading above it."""
-    for order, turn in enumerate(turns):
-        for part in turn.parts if turn.role == "assistant" else ():
-            if part.type == "text" and part.text and not part.hidden:
-                text = without_reminders(part.text)
-                for point in points(text):
-                    for each in sentences(text[point.start : point.end]):
-                        yield _Later(order, each.text, content_weights(each.text)), point.above
-
-
-def _user(turns: Sequence[Turn]) -> Iterator[_Later]:
-    """Yields the sentences that the user typed."""
-    for order, turn in enumerate(turns):
-        for part in turn.parts if turn.role == "user" else ():
-            if part.type == "text" and part.text and not part.hidden and not part.error:
-                for each in sentences(typed(said_by_user(part.text))):
-                    yield _Later(order, each.text, content_weights(each.text))

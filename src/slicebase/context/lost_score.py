@@ -10,6 +10,7 @@ from functools import cached_property
 from math import log2
 from typing import Final
 
+from slicebase.context.lost_artefacts import short_names
 from slicebase.context.lost_commands import is_narrow, shape
 from slicebase.context.lost_items import TranscriptItem
 from slicebase.context.lost_points import MOST
@@ -143,6 +144,8 @@ def _of_statement(item: TranscriptItem, around: ScoreBasis) -> dict[str, float]:
 def contained(item: TranscriptItem, summary: Passages) -> float:
     """Returns which share of an item a summary has: all of it if it quotes the names of an artefact or a command."""
     if item.quotes:
+        if item.mark == "pull request or issue" and any(summary.quote((name,)) for name in short_names(item.quotes[0])):
+            return 1.0
         return 1.0 if summary.quote(item.quotes) else 0.5 * summary.coverage(" ".join(item.quotes))
     return summary.coverage(item.text)
 

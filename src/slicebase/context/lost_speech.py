@@ -253,10 +253,22 @@ _LETTER: Final = re.compile(r"[^\W\d_]")
 _WORDS: Final = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
 
 
+_NAMED: Final = re.compile(r"`[^`]*`|https?://\S+|[\w-]+(?:[./_][\w-]+)+", re.ASCII)  # a path is of no language
+# Of these scripts, a character is nearer to a word than to a letter.
+_WHOLE: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\U00020000-\U0002ffff]")
+_MOST_OF_A_WORD: Final = 3  # letters more
+
+
+def whole_words(text: str) -> int:
+    """Returns how many characters of a text stand for about a word each, as Chinese ones do."""
+    return len(_WHOLE.findall(text))
+
+
 def is_other_language(text: str) -> bool:
     """Returns whether a text is not in English, so that the phrases of these rules say nothing about it."""
-    letters = _LETTER.findall(text)
-    if sum(letter > "\u036f" for letter in letters) * 2 > len(letters):
+    letters = _LETTER.findall(_NAMED.sub(" ", text))
+    whole = _MOST_OF_A_WORD * whole_words(text)
+    if (sum(letter > "\u036f" for letter in letters) + whole) * 2 > len(letters) + whole:
         return True
     words = set(_WORDS.findall(re.sub(r"`[^`]*`|https?://\S+", " ", text.lower())))
     return len(words & _OTHER) > max(1, len(words & _ENGLISH))

@@ -103,7 +103,7 @@ def _names_in(word: str) -> tuple[str, ...]:
     if not _IS_NAME.search(word):
         return ()
     last = word.rsplit("/", 1)[-1]
-    return last.lower(), *(part.lower() for part in last.split(".")[:-1] if _IS_JOINED.search(part))
+    return last.lower(), *(part.lower() for part in last.split(".") if part != last and _IS_JOINED.search(part))
 
 
 @lru_cache(maxsize=8192)
@@ -189,6 +189,16 @@ def _quoted(literal: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![\w.-]){re.escape(literal)}(?![\w:/-]|\.\w)")
 
 
+def _shares(content: Mapping[str, int], other: Mapping[str, int], least: float) -> bool:
+    """Returns whether so much of a content, by weight, is in another one."""
+    for word, weight in content.items():
+        if word in other:
+            least -= weight
+            if least <= 0:
+                return True
+    return least <= 0
+
+
 class StatementIndex:
     """Statements by their words, to find those that say the same as another one without a look at all of them."""
 
@@ -204,7 +214,7 @@ class StatementIndex:
             self._having.setdefault(word, []).append(len(self._statements))
         self._statements.append(content)
 
-    def like(self, content: Mapping[str, int], share: float, first: int = 0) -> list[int]:
+    def like(self, content: Mapping[str, int], share: float, first: int = 0) -> Iterator[int]:
         """Returns the statements from a number on that have this share of a content by weight, in their order.
 
         One that has it must have one of the rarest words that together weigh more than the rest. If these are so
@@ -218,8 +228,12 @@ class StatementIndex:
             rest -= content[word]
             having = self._having.get(word, ())
             near.update(having[(start := bisect_left(having, first)) : start + _MOST_ALIKE])
-        return [
-            number
-            for number in sorted(near)
-            if sum(content[word] for word in content.keys() & self._statements[number].keys()) >= share * total
-        ]
+        return (number for number in sorted(near) if _shares(content, self._statements[number], share * total))
+
+    def has_most_in(self, content: Mapping[str, int], most: float, share: float) -> bool:
+        """Returns whether a statement has most of a content, or a share of it and little else."""
+        for number in self.like(content, share):
+            own = self._statements[number]
+            if _shares(content, own, most * sum(content.values())) or _shares(own, content, most * sum(own.values())):
+                return True
+        return False

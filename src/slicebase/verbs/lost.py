@@ -18,7 +18,14 @@ from slicebase.context.lost import (
     judge,
     weigh,
 )
-from slicebase.context.lost_prompt import AskedTurns, LostPassage, for_prompt, in_order, is_worth_its_room
+from slicebase.context.lost_prompt import (
+    AskedTurns,
+    LostPassage,
+    for_prompt,
+    in_order,
+    is_worth_its_room,
+    only_goes_on,
+)
 from slicebase.context.lost_weights import WEIGHTS
 from slicebase.context.manifest import Budget
 from slicebase.context.question import Question, analyse
@@ -112,8 +119,8 @@ def _session(parts: Parts, session: str | None, last: int | None = None) -> str 
 
 
 def was_compacted(parts: Parts, session: str | None) -> bool:
-    """Returns whether a session was compacted; by default, whether any was."""
-    name = _session(parts, session)
+    """Returns whether a session, by its id or a short one, was compacted; by default, whether any was."""
+    name = _session(parts, None if session is None else parts.stored_names.id("session", session))
     return name is not None and bool(compactions(parts.truth, name).compactions)
 
 
@@ -286,6 +293,8 @@ def _for_prompt(
     judged: JudgedCompactions,
     last: int | None = None,
 ) -> list[LostPassage]:
+    if only_goes_on(prompt):
+        return in_order(judged.items[:_MOST])
     turns = {turn.id: turn for each in removed for turn in each.before}
     sessions = sorted({turn.session for turn in turns.values()})
     wanted = TurnFilters(sessions=sessions, as_of=last)
