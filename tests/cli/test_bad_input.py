@@ -113,7 +113,7 @@ def test_an_unknown_session_is_not_an_empty_one(imported: Tt) -> None:
 
 def test_a_search_for_nothing_is_a_usage_error(imported: Tt) -> None:
     assert imported("turns", "--search", " ").exit == 2
-    assert imported("turns", SESSION, "--search", "limit").exit == 2
+    assert imported("turns", SESSION, "--search", " ").exit == 2
     assert imported("turns", SESSION, "--limit", 0).exit == 2
 
 

@@ -158,6 +158,8 @@ def called(world: World, each: Taken, given: str, tmp_path: Path) -> Callable[[]
     value: Any = [("see_also", given)] if each.argument == "links" else given
     if each.argument in ("a", "b"):
         needed |= {"description": "d"}
+    elif each.verb in ("claim", "conflict"):
+        needed |= {"id": "x"}  # what is changed has an id
     return lambda: verb(**needed | {each.argument: value})
 
 

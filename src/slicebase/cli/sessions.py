@@ -35,6 +35,9 @@ def turns(ctx: click.Context, query: tuple[str, ...], words: str | None, limit: 
     filters of `tt search` (-word, session:, role:, tool:, file:, project:, before:, after:, kind:), quoted text, and,
     after SESSION, words. Exit status 1 if there is nothing, 3 if a session cannot be read: the others are listed.
     """
+    from slicebase.context.query import read  # imported here for a fast start
+    from slicebase.index.asked import refuse_unsearchable
+
     session, narrowed = _session_and_query(query)
     base = open_base(ctx)
     if session is None and words is None:
@@ -42,6 +45,7 @@ def turns(ctx: click.Context, query: tuple[str, ...], words: str | None, limit: 
     if words is None:
         found = base.graph.turns(str(session), narrowed)[:limit]
     else:
+        refuse_unsearchable(read(words))
         where = f'session:"{session}"' if session else ""
         found = base.graph.search(f"{words} {narrowed} {where}", limit)
     rows = [_turn_row(view) for view in found]
