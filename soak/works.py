@@ -200,7 +200,7 @@ def pages(memory: Slicebase, acknowledge: Acknowledge, n: str) -> None:
 
 
 def context(memory: Slicebase, acknowledge: Acknowledge, n: str) -> None:
-    for tokens in (300, 900, 2000):
+    for tokens in (2_000, 4_000, 8_000):
         built = memory.context(f"which fact about retries has {n}?", tokens, run=RUN)
         if SECRET not in built.text:  # a purge beside it would take a part of it, rightly
             acknowledge("context", built.id, digest(built.text.encode()))
