@@ -159,6 +159,17 @@ def test_search_continues_after_a_page(agent: Agent) -> None:
     assert set(seen) == made
 
 
+def test_search_continues_with_what_has_only_some_of_the_words(one_agent: Agent) -> None:
+    every = {one_agent.result("create", title=f"Heron {n}", summary="A stork.", body="text")["id"] for n in range(3)}
+    some = {one_agent.result("create", title=f"Heron {n}", summary="Alone.", body="text")["id"] for n in range(9)}
+    seen, page = [], 1
+    while page:
+        found = one_agent.result("search", query="heron stork", limit=2, page=page)
+        seen += [file["ref"].removeprefix("file:") for file in found["files"]]
+        page = found.get("next")
+    assert (set(seen[:3]), set(seen[3:]), len(seen)) == (every, some, 12)
+
+
 def test_search_finds_turns_of_conversations(agent: Agent) -> None:
     with agent.environment.open() as base:
         session = base.graph.sessions()[0][0].id

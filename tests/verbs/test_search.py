@@ -77,3 +77,32 @@ def test_what_has_all_words_comes_first_then_what_has_some_and_nothing_twice(
 def test_any_and_a_single_word_have_no_rest(memory: Slicebase) -> None:
     assert memory.search("harbour lantern", either=True, limit=100).rest is None
     assert memory.search("harbour", limit=100).rest is None
+
+
+def test_the_numbers_of_the_rest_are_right_after_a_search_by_the_parts_of_identifiers(memory: Slicebase) -> None:
+    texts = ["core hooks path git config one", "core hooks path git config two", "core.hooksPath only", "a git-config"]
+    source = memory.root / "named.json"
+    source.write_text(json.dumps([{"role": "user", "content": text} for text in texts]))
+    memory.import_(source, session="named")
+    found = memory.search("core.hooksPath git-config")
+    assert (found.by_parts, {turn.text for turn in found.turns}) == (True, set(texts[:2]))
+    assert found.rest is not None
+    assert {turn.text for turn in found.rest.turns} == set(texts[2:])
+    assert (found.rest.total_turns, [each.more for each in found.rest.sessions]) == (2, [0])
+
+
+def test_numbers_of_what_is_compared_with_the_texts_are_never_negative(memory: Slicebase) -> None:
+    texts = [
+        *(f"alpha {number}" for number in range(300)),
+        "beta gamma",
+        "alpha",
+        f"alpha beta gamma {'pad ' * 20_000}",
+    ]
+    source = memory.root / "many.json"
+    source.write_text(json.dumps([{"role": "user", "content": text} for text in texts]))
+    memory.import_(source, session="many")
+    found = memory.search('alpha "beta gamma"')
+    assert [(turn.text or "")[:16] for turn in found.turns] == ["alpha beta gamma"]
+    assert found.rest is not None
+    assert found.rest.total_turns >= len(found.rest.turns) > 0
+    assert all(each.more >= 0 for each in found.rest.sessions)

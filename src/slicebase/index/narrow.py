@@ -5,6 +5,7 @@ from typing import Any, Final, NamedTuple
 
 from slicebase.context.match import expression
 from slicebase.context.query import Filter, Term
+from slicebase.core.hashing import canonical
 from slicebase.core.times import LAST_UNDATED
 from slicebase.graph.contents import kind_bits
 
@@ -18,6 +19,7 @@ class TurnFilters(NamedTuple):
     before: int | None = None
     without: tuple[Term, ...] = ()  # turns that have none of these
     as_of: int | None = None  # what is later, or has no date, does not exist: it is not even counted
+    but: Collection[str] = ()  # these turns are left out
 
     def __bool__(self) -> bool:
         return self != EVERY_TURN
@@ -75,6 +77,9 @@ def conditions(wanted: TurnFilters) -> tuple[str, list[Any]]:
     if wanted.without:
         sql.append("number NOT IN (SELECT rowid FROM words WHERE words MATCH ?)")
         values.append(expression(wanted.without, either=True))
+    if wanted.but:
+        sql.append("id NOT IN (SELECT value FROM json_each(?))")
+        values.append(canonical(sorted(wanted.but)).decode())
     return " AND ".join(sql) or "1", values
 
 

@@ -1,6 +1,7 @@
 """The verbs that find and describe slice files. Each asks the index, which first checks the folder for changes."""
 
 import re
+from copy import copy
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -176,6 +177,13 @@ class FileSearch:
         if ask_again:
             return self._index.ask_again(lambda connection: search(connection, wanted))
         return self._index.ask(lambda connection: search(connection, wanted))
+
+    def among(self, ids: tuple[str, ...]) -> "FileSearch":
+        """Returns the same search among the files with these ids."""
+        narrowed = copy(self)
+        if self._wanted is not None:
+            narrowed._wanted = self._wanted._replace(filters=self._wanted.filters._replace(ids=ids))
+        return narrowed
 
     def hints(self) -> list[str]:
         """Returns what to try after a search that found no file."""

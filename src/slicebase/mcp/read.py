@@ -114,7 +114,9 @@ class SearchResult(ToolResult, frozen=True):
 
 def search(call: ToolCall, given: SearchArguments) -> ToolOutput:
     """Finds slice files and turns by their words."""
-    wanted = given.page * given.limit + 1  # one more shows whether there is a next page
+    # One more shows whether there is a next page. What has some of the words follows where files and turns with all of
+    # them together are fewer than the limit, and a page pairs them: so twice as many are asked for.
+    wanted = 2 * (given.page * given.limit + 1)
     former = given.rows == "all"
     found = call.base.search(given.query, given.filters, former_rows=former, either=given.any, limit=wanted)
     if given.page > 1 and not len(found):

@@ -1,9 +1,7 @@
 """Searches slice files and turns. It starts fast: the database is opened only if there are turns."""
 
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator
 from itertools import chain
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from slicebase.context.match import ALL_WORDS, Attempt, tries
@@ -62,14 +60,15 @@ def _rest(
     limit: int,
 ) -> SearchResults | None:
     """Returns the best files and turns that have some of the words, beside the few that have all."""
-    own, known = {hit.entry.id for hit in first.files}, {turn.id: turn.session for turn in first.turns}
+    own = tuple(hit.entry.id for hit in first.files)
     for attempt in attempts:
         if attempt.some:
             found = among_files.found(attempt)
             hits = tuple(hit for hit in found.hits if hit.entry.id not in own)[:limit]
-            turns = _turns(parts, asked, chosen, attempt, limit, known)
+            known = sum(hit.entry.id in own for hit in among_files.among(own).found(attempt).hits) if own else 0
+            turns = _turns(parts, asked, chosen, attempt, limit, but={turn.id for turn in first.turns})
             if hits or turns.turns:
-                return SearchResults(Results(hits, found.total - len(own), ()), turns, attempt, either=False)
+                return SearchResults(Results(hits, found.total - known, ()), turns, attempt, either=False)
     return None
 
 
@@ -84,12 +83,9 @@ def _turns(
     chosen: Filters,
     attempt: Attempt,
     limit: int,
-    known: Mapping[str, str] = MappingProxyType({}),
+    but: Collection[str] = (),
 ) -> FoundTurns:
-    """Returns the best turns but the `known` ones, which match, too, and the best sessions with theirs.
-
-    Of the known turns, the values are the sessions.
-    """
+    """Returns the best turns, but for some, and the best sessions with theirs."""
     of_files = chosen._replace(archived=False, changed_since=None, changed_before=None) != EVERY_FILE
     if of_files or not parts.workspace.database.exists():
         return _NONE
@@ -103,19 +99,16 @@ def _turns(
     if chosen.changed_since is not None:
         wanted = wanted._replace(since=max(wanted.since or EARLIEST, milliseconds(chosen.changed_since) + 1))
     reader = TurnReader(parts.truth)
-    bounds = Bounds(_EXAMINED * limit + len(known), limit + len({*known.values()}))
-    found = turn_hits(parts, asked, wanted, reader, bounds, attempt)
-    hits = [hit for hit in found.hits if hit.turn not in known]
-    by_session = Counter(found.by_session) - Counter(known.values())
-    groups = list(_by_session(hits).items())[:limit]
-    most = limit if len(by_session) == 1 else _BEST
+    found = turn_hits(parts, asked, wanted._replace(but=but), reader, Bounds(_EXAMINED * limit, limit), attempt)
+    groups = list(_by_session(found.hits).items())[:limit]
+    most = limit if len(found.by_session) == 1 else _BEST
     shown = [(session, group[:most]) for session, group in groups]
-    views = {hit.turn: reader.view(hit) for hit in chain(hits[:limit], *(group for _, group in shown))}
+    views = {hit.turn: reader.view(hit) for hit in chain(found.hits[:limit], *(group for _, group in shown))}
     sessions = []
     for session, group in shown:
         best = tuple(views[hit.turn] for hit in group)
-        sessions.append(FoundSession(parts.truth.turns.session(session), best, by_session[session] - len(best)))
-    return FoundTurns([views[hit.turn] for hit in hits[:limit]], sessions, found.total - len(known), found.is_exact)
+        sessions.append(FoundSession(parts.truth.turns.session(session), best, found.by_session[session] - len(best)))
+    return FoundTurns([views[hit.turn] for hit in found.hits[:limit]], sessions, found.total, found.is_exact)
 
 
 def _by_session(hits: "list[TurnHit]") -> "dict[str, list[TurnHit]]":

@@ -48,7 +48,8 @@ def test_the_heads_of_a_body_are_those_of_its_rows(parts: list[tuple[bytes, byte
 @pytest.mark.parametrize(
     "value",
     [
-        b"1e999", b"-1E+400", b"1.5e+999", b"1e5", b"1" * 400, b'"\\ud800"', b'"\\ud83d\\ude00"', b"NaN", b"01", b"1.",
+        b"1e999", b"-1E+400", b"1.5e+999", b"1e5", b"1" * 400, b"1" * 199 + b"e99", b"9" * 310 + b".5",
+        b"1" + b"0" * 300 + b"e50", b"7" * 5000, b'"\\ud800"', b'"\\ud83d\\ude00"', b"NaN", b"01", b"1.",
         b'"\xff"', b'"\x01"', b"[" * 5000 + b"]" * 5000, b"[" * 90 + b"]" * 90, b"[1,]", b'{"a":1,}', b'"\\x"', b"tru",
     ],
 )  # fmt: skip

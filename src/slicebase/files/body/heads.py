@@ -54,18 +54,19 @@ _read_line: Final = msgspec.json.Decoder(_Line).decode
 # Each pattern begins with a letter: a set of letters takes three times as long.
 _LARGE: Final = re.compile(rb"e\+?[0-9]{3}").search
 _LARGE_TOO: Final = re.compile(rb"E\+?[0-9]{3}").search
+_LONG: Final = re.compile(rb"[0-9]{200}").search  # with an exponent of two digits, still below the largest number
 _DEEP: Final = 100  # brackets
 
 
 def read_heads(body: bytes, first_line: int = 1) -> RowHeads:
     """Returns the heads of the rows of a jsonl body. `first_line` is its line in the file."""
-    is_text = _is_text(body)
+    is_usual = _is_text(body) and not _LONG(body)
     heads: list[RowHead] = []
     lines = 0
     for number, raw in enumerate(body.split(b"\n"), first_line):
         if raw.strip():
             lines += 1
-            head = _usual_head(raw.removesuffix(b"\r"), number) if is_text else None
+            head = _usual_head(raw.removesuffix(b"\r"), number) if is_usual else None
             if head is not None:
                 heads.append(head)
             else:

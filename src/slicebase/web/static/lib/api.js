@@ -30,8 +30,8 @@ export function address(path, params = {}) {
   return PREFIX + path + (text ? `?${text}` : "");
 }
 
-/** Returns a part of a path: ids may hold `#` and `/`. A browser removes `.` and `..`; only a session can have such a name. */
-export const part = (name) => encodeURIComponent(/^\.\.?$/.test(name) ? `session:${name}` : name);
+/** Returns a part of a path: ids may hold `#` and `/`. A browser removes `.` and `..`, which sessions and runs can be named. */
+export const part = (name, kind = "session") => encodeURIComponent(/^\.\.?$/.test(name) ? `${kind}:${name}` : name);
 
 /** Returns the address under which an exported page has an answer: slashes are plain, parameters in the order of names. */
 function keyOf(place) {
@@ -264,13 +264,15 @@ export function useFreshness() {
   const [trouble, setTrouble] = useState("");
   const [turn, setTurn] = useState(0);
   const purges = useRef(null);
-  const count = (number) => {
-    if (purges.current !== null && number !== purges.current) setTurn((old) => old + 1);
+  const count = (number, isNew) => {
+    if (isNew || (purges.current !== null && number !== purges.current)) setTurn((old) => old + 1);
     purges.current = number;
   };
+  const ask = () => get("/purges").then((found) => count(found.purges, false), () => {});
+  useEffect(() => void (exported || ask()), []); // another page may hold the stream, and have been told that it began
   useGrowth((news) => {
-    if (news.purges !== null) count(news.purges);
-    if (news.began) get("/purges").then((found) => count(found.purges), () => {});
+    if (news.purges !== null) count(news.purges, news.purges !== purges.current);
+    if (news.began) ask();
     if (news.trouble === null) return;
     setTrouble(news.trouble);
     if (!news.trouble && document.querySelector("main .problem.unavailable")) setTurn((old) => old + 1);

@@ -17,7 +17,7 @@ export function placeOf(ref, span = null, file = null, cited = null) {
   const name = encodeURIComponent(rest);
   if (kind === "session") return `/session/${part(rest)}`;
   if (kind === "turn") return href(`/turn/${name}`, span ? { start: span.start, end: span.end } : {});
-  if (kind === "run") return `/run/${name}`;
+  if (kind === "run") return `/run/${part(rest, "run")}`;
   if (kind === "file") return `/file/${name}`;
   if (kind === "row" || kind === "sec") return href(`/file/${encodeURIComponent(rest.split(/[/@]/)[0])}`, { at: ref, ...(span || {}), cited });
   if (kind === "doc" && file) return href(`/file/${encodeURIComponent(file)}`, { at: ref, ...(span || {}) });

@@ -73,7 +73,7 @@ export function Tabs({ path, tabs, chosen, label, kept = {} }) {
 }
 
 function Document({ run, name, events }) {
-  const asked = useAnswer(`/runs/${part(run)}/${name}`);
+  const asked = useAnswer(`/runs/${part(run, "run")}/${name}`);
   useLater(asked.again, events);
   if (asked.problem && asked.problem.code === "no-snapshot") return html`<p class="empty">No snapshot has passed yet, so there is no narrative.</p>`;
   if (!asked.answer && !asked.problem) return html`<${Busy}>reading the run …<//>`;
@@ -81,7 +81,7 @@ function Document({ run, name, events }) {
 }
 
 function Shown({ tab, run, route, grown, events }) {
-  const owner = `/runs/${part(run)}`;
+  const owner = `/runs/${part(run, "run")}`;
   if (["claims", "conflicts", "questions", "failures"].includes(tab)) return html`<${Items} key=${tab} owner=${owner} kind=${tab} route=${route} run=${run} events=${events} />`;
   if (tab === "gate") return html`<${Gate} run=${run} route=${route} events=${events} />`;
   if (tab === "incidents") return html`<${Incidents} run=${run} events=${events} />`;
@@ -92,7 +92,7 @@ function Shown({ tab, run, route, grown, events }) {
 export function Run({ route }) {
   const run = route.parts[1];
   const tab = TABS.some(([name]) => name === route.query.tab) ? route.query.tab : "";
-  const asked = useAnswer(`/runs/${part(run)}`);
+  const asked = useAnswer(`/runs/${part(run, "run")}`);
   const [grown, setGrown] = useState(0);
   useGrowth(({ runs, began }) => {
     if (began) asked.again();
@@ -109,6 +109,6 @@ export function Run({ route }) {
   return html`<h1>${run} ${asked.answer && html`<${RunState} stopped=${asked.answer.stopped} />`}</h1>
     <${Answered} asked=${asked}>${(found) => html`
       <${Head} found=${found} />
-      <${Tabs} path=${`/run/${encodeURIComponent(run)}`} label="Parts of the run" chosen=${tab} tabs=${TABS.map(([name, words, size]) => [name, words, size(found)])} />
+      <${Tabs} path=${`/run/${part(run, "run")}`} label="Parts of the run" chosen=${tab} tabs=${TABS.map(([name, words, size]) => [name, words, size(found)])} />
       <section class="panel run-part" aria-label=${TABS.find(([name]) => name === tab)[1]}><h2 class="hidden-text">${TABS.find(([name]) => name === tab)[1]}</h2><${Shown} tab=${tab} run=${found.run_id} route=${route} grown=${grown} events=${found.events} /></section>`}<//>`;
 }

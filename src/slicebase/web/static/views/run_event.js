@@ -24,7 +24,7 @@ function named(value, found = { refs: new Set(), blobs: new Map() }) {
 /** Content that an event names by its hash; it is read when it is opened. */
 function Blob({ run, name, size }) {
   const [open, setOpen] = useState(false);
-  const asked = useAnswer(open ? `/runs/${part(run)}/blobs/${part(name)}` : null);
+  const asked = useAnswer(open ? `/runs/${part(run, "run")}/blobs/${part(name)}` : null);
   return html`<div class="blob">
     <button type="button" class="small" aria-expanded=${open} onClick=${() => setOpen(!open)}>content ${name.slice(7, 19)}… ${size ? bytes(size) : ""}</button>
     ${open && html`<${Answered} asked=${asked}>${(found) => html`<${Plain} text=${found.text} />${found.length > found.text.length && html`<p class="faint">${`The first ${found.text.length.toLocaleString("en")} of ${found.length.toLocaleString("en")} characters.`}</p>`}`}<//>`}
@@ -41,7 +41,7 @@ export function EventPanel({ run, seq }) {
   useEffect(() => {
     if (document.activeElement && document.activeElement.closest(".event")) panel.current.focus();
   }, [seq]);
-  const asked = useAnswer(`/runs/${part(run)}/events/${seq}`);
+  const asked = useAnswer(`/runs/${part(run, "run")}/events/${seq}`);
   return html`<aside class="event-panel" aria-label=${`Event ${seq}`} ref=${panel} tabindex="-1" onKeyDown=${(event) => event.key === "Escape" && choose({ event: "" })}>
     <${Answered} asked=${asked}>${(found) => html`<${Details} run=${run} found=${found} />`}<//>
   </aside>`;

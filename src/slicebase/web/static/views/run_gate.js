@@ -17,7 +17,7 @@ function Opened({ snapshot }) {
 }
 
 export function Gate({ run, route, events }) {
-  const pages = usePages(`/runs/${part(run)}/snapshots`, { limit: 50 }, "snapshots");
+  const pages = usePages(`/runs/${part(run, "run")}/snapshots`, { limit: 50 }, "snapshots");
   useLater(pages.again, events);
   const chosen = route.query.snapshot || "";
   return html`
@@ -30,7 +30,7 @@ export function Gate({ run, route, events }) {
           <button type="button" class="plain-button" aria-expanded=${isOpen} onClick=${() => choose({ snapshot: isOpen ? "none" : each.snapshot_id })}><span class="num">snapshot ${each.sequence}</span> <${Status} value=${each.status} /></button>
           <${Ref} to=${each.snapshot_id} />
           <${When} time=${each.time} />
-          <${Link} class="faint" to=${href(`/run/${encodeURIComponent(run)}`, { event: each.event })}>event ${each.event}<//>
+          <${Link} class="faint" to=${href(`/run/${part(run, "run")}`, { event: each.event })}>event ${each.event}<//>
           ${before && html`<${Link} to=${href(`/snapshot/${before.snapshot_id}`, { with: each.snapshot_id })}>what changed<//>`}
         </div>
         ${isOpen && html`<${Opened} snapshot=${each.snapshot_id} />`}

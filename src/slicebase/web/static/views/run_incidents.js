@@ -10,7 +10,7 @@ const LISTED = 50; // incidents of each kind
 
 export function Incidents({ run, events }) {
   const [wanted, setWanted] = useState(events <= LONG);
-  const asked = useAnswer(wanted ? `/runs/${part(run)}/status` : null);
+  const asked = useAnswer(wanted ? `/runs/${part(run, "run")}/status` : null);
   useLater(asked.again, events);
   if (!wanted) return html`<p>Loops, stalls and metrics are found in the complete log of ${count(events, "event")}, which takes some seconds. <button type="button" onClick=${() => setWanted(true)}>Read it</button></p>`;
   if (!asked.answer && !asked.problem) return html`<${Busy}>reading the complete log …<//>`;
@@ -20,7 +20,7 @@ export function Incidents({ run, events }) {
 function Found({ run, found }) {
   const { loops, stalls, forgotten_constraints: forgotten } = found.incidents;
   const { metrics } = found;
-  const at = (seq) => html`<${Link} to=${href(`/run/${encodeURIComponent(run)}`, { event: seq })}>event ${seq}<//>`;
+  const at = (seq) => html`<${Link} to=${href(`/run/${part(run, "run")}`, { event: seq })}>event ${seq}<//>`;
   const rest = (list) => list.length > LISTED && html`<li class="faint">and ${(list.length - LISTED).toLocaleString("en")} more</li>`;
   return html`
     ${!loops.length && !stalls.length && !forgotten.length && html`<${Empty}>No loop, no stall, no forgotten constraint.<//>`}

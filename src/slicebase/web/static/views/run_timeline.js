@@ -82,7 +82,7 @@ function begin(query, shown, events) {
 }
 
 export function Timeline({ run, route, grown, events }) {
-  const place = `/runs/${part(run)}`;
+  const place = `/runs/${part(run, "run")}`;
   const all = useAnswer(`${place}/timeline`);
   const shown = useRef(null);
   const after = begin(route.query, shown.current, events);

@@ -1,5 +1,5 @@
 // Runs: every run, the last changed first.
-import { useGrowth, usePages } from "slicebase/lib/api.js";
+import { part, useGrowth, usePages } from "slicebase/lib/api.js";
 import { html } from "slicebase/lib/html.js";
 import { Link } from "slicebase/lib/router.js";
 import { Badge, count, Empty, More, Panel, Ref, When } from "slicebase/lib/ui.js";
@@ -20,7 +20,7 @@ export function Runs() {
       ${pages.items.length > 0 && html`<table class="runs">
         <thead><tr><th>run</th><th>objective</th><th>state</th><th class="num">events</th><th class="num">snapshots</th><th>updated</th></tr></thead>
         <tbody>${pages.items.map((each) => html`<tr key=${each.run}>
-          <td class="run-name"><${Link} to=${`/run/${encodeURIComponent(each.run)}`}>${each.run}<//></td>
+          <td class="run-name"><${Link} to=${`/run/${part(each.run, "run")}`}>${each.run}<//></td>
           <td class="run-objective"><span dir="auto" class="clip-2" title=${each.objective}>${each.objective || html`<span class="faint">(${each.problem})</span>`}</span>
             ${each.forked_from && html`<span class="faint"> forked from <${Ref} to=${each.forked_from} /></span>`}
             ${each.projected_from && html`<span class="faint"> from <${Ref} to=${each.projected_from} /></span>`}</td>

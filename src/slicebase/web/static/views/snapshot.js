@@ -34,7 +34,7 @@ function Coverage({ found }) {
 
 /** Chooses another snapshot of the run to compare with. */
 function Other({ found, chosen }) {
-  const pages = usePages(`/runs/${part(found.run_id)}/snapshots`, { limit: 200 }, "snapshots");
+  const pages = usePages(`/runs/${part(found.run_id, "run")}/snapshots`, { limit: 200 }, "snapshots");
   return html`<label>compare with <select value=${chosen} onChange=${(event) => choose({ with: event.currentTarget.value }, {})}>
     <option value="">…</option>
     ${chosen && !pages.items.some((each) => each.snapshot_id === chosen) && html`<option value=${chosen}>${chosen}</option>`}
@@ -52,7 +52,7 @@ export function Snapshot({ route }) {
       <p dir="auto" class="objective">${String(found.objective)}</p>
       <${Facts} of=${{
         run: html`<${Ref} to=${`run:${found.run_id}`} long />`, taken: html`<${When} time=${found.created_at} />`,
-        event: html`<${Link} to=${href(`/run/${encodeURIComponent(found.run_id)}`, { event: found.event })}>${found.event}<//>`,
+        event: html`<${Link} to=${href(`/run/${part(found.run_id, "run")}`, { event: found.event })}>${found.event}<//>`,
         "counted events": found.counts.counted_events_since_last_compaction, steps: found.counts.steps_since_last_compaction,
         policy: found.policy_snapshot_ref, id: html`<code>${found.snapshot_id}</code>`,
       }} />
