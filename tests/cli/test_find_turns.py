@@ -324,6 +324,10 @@ def test_the_turns_of_a_session_are_narrowed_by_a_query_as_in_python(tt: Tt, his
     with Slicebase.open(history) as base:
         for query in ('"git index"', "hooks", "GIT_INDEX_FILE role:user", '-"please" kind:prompt'):
             assert refs("0f3a0000", query) == [turn.ref for turn in base.graph.turns(ONE, query)] != []
+        assert refs("session:0f3a0000", "GIT_INDEX_FILE") == [
+            turn.ref for turn in base.graph.turns(ONE, "GIT_INDEX_FILE")
+        ]
+        assert refs("GIT_INDEX_FILE", "session:0f3a0000") == refs("session:0f3a0000", "GIT_INDEX_FILE")
         assert refs("session:0f3a0000", '"git index"') == [turn.ref for turn in base.graph.turns(ONE, '"git index"')]
         found = base.graph.search(f"GIT_INDEX_FILE session:{ONE}")
         assert refs("0f3a0000", "-s", "GIT_INDEX_FILE") == [turn.ref for turn in found]

@@ -70,19 +70,21 @@ _LESS = {
 
 
 def _session_and_query(given: tuple[str, ...]) -> tuple[str | None, str]:
-    """Returns the session that is named, and the query of its turns. One `session:` names a session, too.
+    """Returns the session that is named, and the query of its turns.
 
-    The first argument with words names the session, unless it is quoted text.
+    One `session:` names it, else the first argument with words, unless it is quoted text.
     """
     from slicebase.context.query import read
 
-    terms = [read(as_filters([each])).terms for each in given]
-    name = next((place for place, words in enumerate(terms) if words), None)
-    if name is not None and not any(word.quoted for word in terms[name]):
-        return given[name], as_filters([*given[:name], *given[name + 1 :]])
     narrowed = as_filters(given)
     sessions = read(narrowed).values("session")
-    return (sessions[0] if len(sessions) == 1 else None), narrowed
+    if len(sessions) == 1:
+        return sessions[0], narrowed
+    terms = [read(as_filters([each])).terms for each in given]
+    name = next((place for place, words in enumerate(terms) if words), None)
+    if name is None or any(word.quoted for word in terms[name]):
+        return None, narrowed
+    return given[name], as_filters([*given[:name], *given[name + 1 :]])
 
 
 def _print_sessions(base: "Slicebase", found: "list[SessionEntry]", as_json: bool) -> int:
