@@ -25,16 +25,18 @@ def append_facts(
     newest: SessionRecord | None,
     before: Session | None,
     *,
+    has_turns: bool,
     is_copy: bool,
-    copied: str | None = None,
+    copied: str | None,
 ) -> None:
     """Appends the facts of a session that the source states, if they are new or changed.
 
-    `is_copy` says that all turns beside them are stored already, and `copied` in which other session.
+    `has_turns` says that turns stand beside them, `is_copy` that none of these is new, and `copied` names another
+    session that has all of them.
     """
     if copied and before is None:
         session = replace(session, facts={**session.facts, COPY_FACT: copied})
-    elif before and not is_copy and COPY_FACT in before.facts:  # now it has turns of its own
+    elif before and has_turns and before.facts.get(COPY_FACT) not in (None, copied):  # it has others, too
         before = replace(before, facts={name: value for name, value in before.facts.items() if name != COPY_FACT})
     if is_copy and before:
         held = {name: before.facts[name] for name in _HELD if name in before.facts}

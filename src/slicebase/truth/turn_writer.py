@@ -11,6 +11,7 @@ from slicebase.core.ids import uuid_bytes, uuid_of
 from slicebase.graph.record import (
     AnnotationRecord,
     LinkRecord,
+    TurnRecord,
     annotation_bytes,
     content_bytes,
     link_bytes,
@@ -75,9 +76,9 @@ class TurnWriter:
         stored = self._turns.find(turn.id for turn in offered if arriving is None or not arriving.place(turn.id))
         new, known, conflicts = _classify(offered, stored)
         restated = tuple(edge for turn in known if turn.id in stored for edge in _restated(turn, stored[turn.id]))
-        homes = (stored[turn.id].record.session for turn in known if turn.id in stored)
-        copied = None if new else next((home for home in homes if home != self._session.id), None)
-        self._keep_facts(is_copy=bool(offered or stored_beside) and not new, copied=copied)
+        is_whole = bool(known) and not (new or conflicts)
+        copied = _holder([stored[turn.id].record for turn in known]) if is_whole else None
+        self._keep_facts(has_turns=bool(offered), is_copy=not new, copied=copied)
         count = len(known) + stored_beside
         if not new:
             return AddedTurns(known=count, conflicts=conflicts, restated=restated)
@@ -95,10 +96,11 @@ class TurnWriter:
         """The numbers of the added turns, and of their parents in the same session."""
         return {**self._above, **self.numbers}
 
-    def _keep_facts(self, *, is_copy: bool, copied: str | None) -> None:
+    def _keep_facts(self, *, has_turns: bool, is_copy: bool, copied: str | None) -> None:
         newest = self._turns.newest_record(self._session.id)
         before = self._turns.session(self._session.id) if newest else None
-        append_facts(self._database, self._session, newest, before, is_copy=is_copy, copied=copied)
+        copied = None if copied == self._session.id else copied
+        append_facts(self._database, self._session, newest, before, has_turns=has_turns, is_copy=is_copy, copied=copied)
 
     def _cut_cycles(self, new: dict[str, Turn], awaited: Mapping[str, list[str]]) -> tuple[tuple[str, str], ...]:
         """Removes the parents that would make an awaited turn its own ancestor (ruling 14). Returns those edges."""
@@ -167,6 +169,21 @@ def _classify(
         else:
             conflicts.append(turn.id)
     return new, known, tuple(conflicts)
+
+
+def _holder(records: list[TurnRecord]) -> str | None:
+    """Returns the session that has all of some stored turns: as its own, or before the last, which is its own."""
+    last = records[-1]
+    by_id = {record.id: record for record in records}
+    above: set[str] = set()
+    pending = [last.id]
+    while pending:
+        record = by_id.get(pending.pop())
+        if record is not None and record.id not in above:
+            above.add(record.id)
+            pending += [parent for parent, _ in record.parents]
+    has_all = all(record.session == last.session or record.id in above for record in records)
+    return last.session if has_all else None
 
 
 def _restated(turn: Turn, stored: "StoredTurn") -> Iterator[Edge]:
