@@ -285,6 +285,29 @@ def test_what_a_client_asks_to_be_cached_is_no_part_of_a_message() -> None:
     assert len(hashes) == 1
 
 
+CACHED = {"cache_control": {"type": "ephemeral"}}
+TEXT = {"type": "text", "text": "x"}
+RESULT = {"type": "tool_result", "tool_use_id": "t"}
+
+
+@pytest.mark.parametrize(
+    "same",
+    [
+        [{"content": "x"}, {"content": [TEXT]}, {"content": [{**TEXT, **CACHED}]}, {"content": "x", **CACHED}],
+        [
+            {"content": [{**RESULT, "content": content, **more}]}
+            for content in ("x", [TEXT], [{**TEXT, **CACHED}])
+            for more in ({}, CACHED)
+        ],
+    ],
+)
+def test_a_message_is_the_same_wherever_a_client_marks_what_is_cached(same: list[dict[str, Any]]) -> None:
+    hashes = {take(("chat.jsonl", jsonl([{"role": "user", **message}]))).turns[0].source_hash for message in same}
+    assert len(hashes) == 1
+    (other,) = take(("chat.jsonl", jsonl([{"role": "user", "content": "y"}]))).turns
+    assert other.source_hash not in hashes
+
+
 ROLES = st.sampled_from(["user", "assistant", "system", "Planner", "Web Surfer"])
 MESSAGES = st.lists(
     st.fixed_dictionaries(

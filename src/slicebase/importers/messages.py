@@ -22,6 +22,7 @@ from typing import Any, Final, NamedTuple
 from slicebase.graph.turn import Part, Role
 from slicebase.importers.batches import BatchBuilder
 from slicebase.importers.blocks import (
+    CACHE,
     ROLES_BY_NAME,
     Flag,
     arguments_of,
@@ -30,7 +31,9 @@ from slicebase.importers.blocks import (
     as_text,
     only_results,
     parts_of,
+    same_content,
     spoken_by,
+    text_alone,
     text_parts,
 )
 from slicebase.importers.elements import json_records
@@ -42,8 +45,7 @@ from slicebase.importers.times import start_of
 from slicebase.importers.values import Batch, Format, Head, ImportSource, Options, Read
 
 NAME: Final = "messages"
-_WITHOUT_USAGE: Final = without("usage")
-_WITHOUT_CACHE: Final = without("cache_control")
+_AS_SAID: Final = without("usage", CACHE)
 
 AGENT_LISTS: Final = ("history", "traj", "trajectory", "chat_history")  # of logs with several agents
 # A `history` may belong to any program. One of these fields beside it, or names of speakers in it, mark such a log.
@@ -76,11 +78,11 @@ _FACTS_LENGTH: Final = 50_000  # of all facts of a session
 
 
 def _essence(message: SourceRecord) -> SourceRecord:
-    """Returns what identifies a message. Where a request may be cached moves from one copy of a list to the next."""
-    kept = _WITHOUT_USAGE(message)
+    """Returns what identifies a message. A text is its own content alone or as the only block."""
+    kept = _AS_SAID(message)
     content = kept.get("content")
-    if isinstance(content, list) and any("cache_control" in block for block in as_objects(content)):
-        kept["content"] = [_WITHOUT_CACHE(block) if isinstance(block, dict) else block for block in content]
+    if isinstance(content, list) and any(isinstance(block, dict) for block in content):
+        kept["content"] = text_alone(same_content(content))
     return kept
 
 
