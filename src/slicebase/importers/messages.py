@@ -98,7 +98,7 @@ def _is_message(value: Any) -> bool:
     if not isinstance(value, dict):
         return False
     if as_name(value.get("role")):
-        return "content" in value or (_role_named(value["role"]) is not None and bool(value.keys() & _CALLS))
+        return "content" in value or (_role_named(value["role"].strip()) is not None and bool(value.keys() & _CALLS))
     return {"from", "value"} <= value.keys() or is_item(value)
 
 
@@ -116,7 +116,9 @@ def _is_by_model(message: Any) -> bool:
 
 
 def _role_of(message: SourceRecord) -> str | None:
-    return as_name(message.get("role")) or as_name(message.get("from"))
+    """Returns the role of a message without the blanks around it; None where that is no text, or an empty one."""
+    names = (as_name(message.get(key)) for key in ("role", "from"))
+    return next((name.strip() for name in names if name and name.strip()), None)
 
 
 class MessageLog(NamedTuple):
@@ -315,12 +317,12 @@ def _build(message: SourceRecord, flag: Flag) -> TurnDraft | NonTurn | Fault:
         if content is None:
             return Fault("unknown-record", str(message.get("type")), own, lost=holds_text(message))
         return TurnDraft(*content, source_id=own, parent=parent, time=time)
-    name = str(message.get("role") or message.get("from"))
-    role = _role_named(name)
+    name = _role_of(message)
+    role = _role_named(name) if name else None
     if role is None:
-        flag("unknown-role", name)
+        flag("unknown-role", name or as_text(_first(message, ("role", "from"))))
     speaker = as_name(_first(message, SPEAKERS)) or (name if role is None else None)
-    parts = tuple(spoken_by(speaker, part) for part in _parts(message, name, flag))
+    parts = tuple(spoken_by(speaker, part) for part in _parts(message, role, flag))
     if role == "user" and only_results(parts):
         role = "tool"
     return TurnDraft(role or "system", parts, own, parent, time=time)
@@ -335,10 +337,10 @@ def _build_agents(message: SourceRecord, flag: Flag) -> TurnDraft | NonTurn | Fa
     return _build({**named, "role": "assistant"}, flag)
 
 
-def _parts(message: SourceRecord, role: str, flag: Flag) -> Iterator[Part]:
+def _parts(message: SourceRecord, role: Role | None, flag: Flag) -> Iterator[Part]:
     yield from text_parts(message.get("reasoning_content") or message.get("reasoning"), "thinking")
     content = parts_of(message.get("content") if "content" in message else message.get("value"), flag)
-    if _role_named(role) == "tool" and not any(part.type == "tool_result" for part in content):
+    if role == "tool" and not any(part.type == "tool_result" for part in content):
         yield _result(message, content)
         content = [part for part in content if part.type == "pointer"]
     yield from content
