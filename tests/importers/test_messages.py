@@ -285,6 +285,46 @@ def test_what_a_client_asks_to_be_cached_is_no_part_of_a_message() -> None:
     assert len(hashes) == 1
 
 
+@pytest.mark.parametrize("role", ["", "   ", None, ["user"], 7, {"name": "user"}])
+@pytest.mark.parametrize("other", ["assistant", "planner"])
+def test_a_role_that_is_no_text_is_unknown_and_speaks_for_nobody(role: Any, other: str) -> None:
+    messages = [{"role": "user", "content": "a"}, {"role": role, "content": "b"}, {"role": other, "content": "c"}]
+    taken = take(("chat.jsonl", jsonl(messages)))
+    turn = taken.turns[1]
+    assert (turn.role, turn_text(turn.parts), [part.name for part in turn.parts]) == ("system", "b", [None])
+    assert taken.reasons()["unknown-role"] == 1
+
+
+def test_blanks_around_a_role_are_no_part_of_it() -> None:
+    messages = [{"role": " user ", "content": "a"}, {"role": "assistant\n", "content": "b"}]
+    assert [turn.role for turn in take(("chat.jsonl", jsonl(messages))).turns] == ["user", "assistant"]
+    (turn,) = take(("chat.jsonl", jsonl([{"role": " planner ", "content": "a"}]))).turns
+    assert (turn.role, turn.parts[0].name) == ("assistant", "planner")
+
+
+CACHED = {"cache_control": {"type": "ephemeral"}}
+TEXT = {"type": "text", "text": "x"}
+RESULT = {"type": "tool_result", "tool_use_id": "t"}
+
+
+@pytest.mark.parametrize(
+    "same",
+    [
+        [{"content": "x"}, {"content": [TEXT]}, {"content": [{**TEXT, **CACHED}]}, {"content": "x", **CACHED}],
+        [
+            {"content": [{**RESULT, "content": content, **more}]}
+            for content in ("x", [TEXT], [{**TEXT, **CACHED}])
+            for more in ({}, CACHED)
+        ],
+    ],
+)
+def test_a_message_is_the_same_wherever_a_client_marks_what_is_cached(same: list[dict[str, Any]]) -> None:
+    hashes = {take(("chat.jsonl", jsonl([{"role": "user", **message}]))).turns[0].source_hash for message in same}
+    assert len(hashes) == 1
+    (other,) = take(("chat.jsonl", jsonl([{"role": "user", "content": "y"}]))).turns
+    assert other.source_hash not in hashes
+
+
 ROLES = st.sampled_from(["user", "assistant", "system", "Planner", "Web Surfer"])
 MESSAGES = st.lists(
     st.fixed_dictionaries(

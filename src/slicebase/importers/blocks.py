@@ -289,3 +289,37 @@ BLOCKS: Final[dict[str, Callable[[Block, Flag], list[Part]]]] = {
     "voice_note": _text,
     "token_budget": _nothing,  # bookkeeping between text blocks
 }
+
+
+# What is the same content, whatever a client changes around what was said (ruling 15)
+
+
+CACHE: Final = "cache_control"  # where a request may be cached, which moves from one copy to the next
+_OF_REQUEST: Final = ("caller", CACHE)  # in a block: what a client asked for, and nothing that was said
+
+
+def is_absent(value: Any) -> bool:
+    return value is None or value is False
+
+
+def same_content(content: Any) -> Any:
+    """Returns the content of a message as a list: clients write a text alone, or as the only block."""
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    return [_block(block) for block in content] if isinstance(content, list) else content
+
+
+def _block(block: Any) -> Any:
+    if not isinstance(block, dict):
+        return block
+    kept = {key: value for key, value in block.items() if not is_absent(value) and key not in _OF_REQUEST}
+    if isinstance(kept.get("content"), list):
+        inside = [_block(inner) for inner in kept["content"]]
+        kept["content"] = text_alone(inside) if kept.get("type") == "tool_result" else inside
+    return kept
+
+
+def text_alone(blocks: Any) -> Any:
+    """Returns the text of content that is its only block: clients write that, or the text alone."""
+    only = blocks[0] if isinstance(blocks, list) and len(blocks) == 1 and isinstance(blocks[0], dict) else {}
+    return only["text"] if only.keys() == {"type", "text"} and only["type"] == "text" else blocks

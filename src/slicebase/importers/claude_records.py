@@ -8,9 +8,11 @@ from slicebase.importers.blocks import (
     Flag,
     as_name,
     as_objects,
+    is_absent,
     marked,
     only_results,
     parts_of,
+    same_content,
     summary_parts,
     text_parts,
 )
@@ -67,41 +69,11 @@ _IDENTITY: Final[tuple[str, ...]] = (
 
 def essence(record: SourceRecord) -> SourceRecord:
     """Returns what identifies a record: its kind, and what was said in it. A field that is null or false is absent."""
-    kept: SourceRecord = {key: record[key] for key in _IDENTITY if key in record and not _is_absent(record[key])}
+    kept: SourceRecord = {key: record[key] for key in _IDENTITY if key in record and not is_absent(record[key])}
     message = record.get("message")
     if isinstance(message, dict):
-        kept["message"] = {"role": message.get("role"), "content": _blocks(message.get("content"))}
+        kept["message"] = {"role": message.get("role"), "content": same_content(message.get("content"))}
     return kept
-
-
-def _is_absent(value: Any) -> bool:
-    return value is None or value is False
-
-
-def _blocks(content: Any) -> Any:
-    """Returns the content of a message as a list: clients write a text alone, or as the only block."""
-    if isinstance(content, str):
-        return [{"type": "text", "text": content}]
-    return [_block(block) for block in content] if isinstance(content, list) else content
-
-
-_OF_REQUEST: Final = ("caller", "cache_control")  # in a block: what a client asked for, and nothing that was said
-
-
-def _block(block: Any) -> Any:
-    if not isinstance(block, dict):
-        return block
-    kept = {key: value for key, value in block.items() if not _is_absent(value) and key not in _OF_REQUEST}
-    if isinstance(kept.get("content"), list):
-        inside = [_block(inner) for inner in kept["content"]]
-        kept["content"] = _text_alone(inside) if kept.get("type") == "tool_result" else inside
-    return kept
-
-
-def _text_alone(blocks: list[Any]) -> Any:
-    """Returns the text of a result that is its only block: clients write that, or the text alone."""
-    only = blocks[0] if len(blocks) == 1 and isinstance(blocks[0], dict) else {}
-    return only["text"] if only.keys() == {"type", "text"} and only["type"] == "text" else blocks
 
 
 # The content of a record

@@ -22,6 +22,7 @@ from typing import Any, Final, NamedTuple
 from slicebase.graph.turn import Part, Role
 from slicebase.importers.batches import BatchBuilder
 from slicebase.importers.blocks import (
+    CACHE,
     ROLES_BY_NAME,
     Flag,
     arguments_of,
@@ -30,7 +31,9 @@ from slicebase.importers.blocks import (
     as_text,
     only_results,
     parts_of,
+    same_content,
     spoken_by,
+    text_alone,
     text_parts,
 )
 from slicebase.importers.elements import json_records
@@ -42,8 +45,7 @@ from slicebase.importers.times import start_of
 from slicebase.importers.values import Batch, Format, Head, ImportSource, Options, Read
 
 NAME: Final = "messages"
-_WITHOUT_USAGE: Final = without("usage")
-_WITHOUT_CACHE: Final = without("cache_control")
+_AS_SAID: Final = without("usage", CACHE)
 
 AGENT_LISTS: Final = ("history", "traj", "trajectory", "chat_history")  # of logs with several agents
 # A `history` may belong to any program. One of these fields beside it, or names of speakers in it, mark such a log.
@@ -76,11 +78,11 @@ _FACTS_LENGTH: Final = 50_000  # of all facts of a session
 
 
 def _essence(message: SourceRecord) -> SourceRecord:
-    """Returns what identifies a message. Where a request may be cached moves from one copy of a list to the next."""
-    kept = _WITHOUT_USAGE(message)
+    """Returns what identifies a message. A text is its own content alone or as the only block."""
+    kept = _AS_SAID(message)
     content = kept.get("content")
-    if isinstance(content, list) and any("cache_control" in block for block in as_objects(content)):
-        kept["content"] = [_WITHOUT_CACHE(block) if isinstance(block, dict) else block for block in content]
+    if isinstance(content, list) and any(isinstance(block, dict) for block in content):
+        kept["content"] = text_alone(same_content(content))
     return kept
 
 
@@ -96,7 +98,7 @@ def _is_message(value: Any) -> bool:
     if not isinstance(value, dict):
         return False
     if as_name(value.get("role")):
-        return "content" in value or (_role_named(value["role"]) is not None and bool(value.keys() & _CALLS))
+        return "content" in value or (_role_named(value["role"].strip()) is not None and bool(value.keys() & _CALLS))
     return {"from", "value"} <= value.keys() or is_item(value)
 
 
@@ -114,7 +116,9 @@ def _is_by_model(message: Any) -> bool:
 
 
 def _role_of(message: SourceRecord) -> str | None:
-    return as_name(message.get("role")) or as_name(message.get("from"))
+    """Returns the role of a message without the blanks around it; None where that is no text, or an empty one."""
+    names = (as_name(message.get(key)) for key in ("role", "from"))
+    return next((name.strip() for name in names if name and name.strip()), None)
 
 
 class MessageLog(NamedTuple):
@@ -313,12 +317,12 @@ def _build(message: SourceRecord, flag: Flag) -> TurnDraft | NonTurn | Fault:
         if content is None:
             return Fault("unknown-record", str(message.get("type")), own, lost=holds_text(message))
         return TurnDraft(*content, source_id=own, parent=parent, time=time)
-    name = str(message.get("role") or message.get("from"))
-    role = _role_named(name)
+    name = _role_of(message)
+    role = _role_named(name) if name else None
     if role is None:
-        flag("unknown-role", name)
+        flag("unknown-role", name or as_text(_first(message, ("role", "from"))))
     speaker = as_name(_first(message, SPEAKERS)) or (name if role is None else None)
-    parts = tuple(spoken_by(speaker, part) for part in _parts(message, name, flag))
+    parts = tuple(spoken_by(speaker, part) for part in _parts(message, role, flag))
     if role == "user" and only_results(parts):
         role = "tool"
     return TurnDraft(role or "system", parts, own, parent, time=time)
@@ -333,10 +337,10 @@ def _build_agents(message: SourceRecord, flag: Flag) -> TurnDraft | NonTurn | Fa
     return _build({**named, "role": "assistant"}, flag)
 
 
-def _parts(message: SourceRecord, role: str, flag: Flag) -> Iterator[Part]:
+def _parts(message: SourceRecord, role: Role | None, flag: Flag) -> Iterator[Part]:
     yield from text_parts(message.get("reasoning_content") or message.get("reasoning"), "thinking")
     content = parts_of(message.get("content") if "content" in message else message.get("value"), flag)
-    if _role_named(role) == "tool" and not any(part.type == "tool_result" for part in content):
+    if role == "tool" and not any(part.type == "tool_result" for part in content):
         yield _result(message, content)
         content = [part for part in content if part.type == "pointer"]
     yield from content
