@@ -174,6 +174,38 @@ def test_the_sample_has_something_for_every_view_and_is_gone_with_the_server(
     assert [*temporary.iterdir(), *here.iterdir()] == []
 
 
+# A request during which the signal comes: uvicorn takes every exception of one for an error of the application.
+SIGNALLED_IN_A_REQUEST = """
+import os, socket, sys
+from slicebase.web.server import listen, serve
+
+async def application(scope, receive, send):
+    if scope["type"] == "http":
+        os.kill(os.getpid(), int(sys.argv[1]))
+        await send({"type": "http.response.start", "status": 204, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
+
+opened = listen("127.0.0.1", 0)
+client = socket.create_connection(opened.getsockname())
+client.sendall(b"GET / HTTP/1.1\\r\\nhost: here\\r\\n\\r\\n")
+try:
+    serve(application, opened)
+finally:
+    print(client.recv(12).decode())
+"""
+
+
+@pytest.mark.parametrize(
+    ("sign", "status"), [(signal.SIGINT, -signal.SIGINT), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+)
+def test_a_signal_during_a_request_ends_the_server_after_its_answer(sign: signal.Signals, status: int) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", SIGNALLED_IN_A_REQUEST, str(int(sign))],
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (status, "HTTP/1.1 204\n"), done.stderr
+
+
 def test_a_folder_without_a_workspace_is_an_error(tmp_path: Path) -> None:
     done = ended(tmp_path, "--port", "0")
     assert done.returncode == 4

@@ -6,8 +6,8 @@ import logging
 import signal
 import socket
 import sys
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from typing import Any, Final
 from urllib.parse import urlencode
 
@@ -130,7 +130,7 @@ def _not_listening(message: str, hint: str) -> SlicebaseError:
 
 
 class _Server(uvicorn.Server):
-    """Says when it is ready to be asked."""
+    """Says when it is ready to be asked, and ends in order when its terminal is closed, too."""
 
     def __init__(self, config: uvicorn.Config, when_ready: Callable[[], None]) -> None:
         super().__init__(config)
@@ -140,6 +140,18 @@ class _Server(uvicorn.Server):
         await super().startup(sockets)
         if self.started:
             self._when_ready()
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Takes SIGHUP as uvicorn takes SIGTERM: an exception of a handler could end one request, and nothing else."""
+        with super().capture_signals():  # in the end it raises again what came, for the handler that was there before
+            before = signal.getsignal(signal.SIGHUP)
+            if callable(before):
+                signal.signal(signal.SIGHUP, self.handle_exit)
+            try:
+                yield
+            finally:
+                signal.signal(signal.SIGHUP, before)
 
 
 def serve(app: ASGIApp, opened: socket.socket, when_ready: Callable[[], None] = lambda: None) -> None:
