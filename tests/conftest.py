@@ -1,6 +1,7 @@
 import gc
 import os
 import shutil
+import signal
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -33,6 +34,10 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 MEMORY = Path("/dev/shm")
 if "TMPDIR" not in os.environ and os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > 2 << 30:
     tempfile.tempdir = os.environ["TMPDIR"] = str(MEMORY)
+
+# Started by nohup, the tests would ignore it, and so would every process that they start.
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 SLOWEST = [
     f"test_{name}.py"
