@@ -142,6 +142,20 @@ def test_info_exits_with_1_for_what_is_wrong_and_not_for_a_hint(tt: Tt, library:
     assert tt("info", "bad").exit == 1
 
 
+@pytest.mark.parametrize("now", ["25 egrets\n", None])
+def test_info_exits_with_1_where_a_document_is_not_what_it_was(tt: Tt, library: Path, now: str | None) -> None:
+    document = library / "egrets.txt"
+    document.write_text("12 egrets\n")
+    assert tt("add", document).exit == 0
+    (pointer,) = (each["id"] for each in tt("list", "--kind", "pointer", "--json").json["files"])
+    assert tt("info", pointer).exit == 0
+    document.unlink() if now is None else document.write_text(now)
+    told = tt("info", pointer)
+    assert told.exit == 1
+    assert "[STALE - payload" in told.out
+    assert pointer[:8] in tt("stale").out
+
+
 def test_explore_prints_trees_graphs_and_json(tt: Tt, library: Path) -> None:
     assert tt("explore", "log").out.splitlines()[1] == "└─ is_a → heron (About herons)"
     assert tt("explore", "heron").out.splitlines()[1] == "└─ is_a ← log (Title of log)"

@@ -68,6 +68,8 @@ def test_of_equal_places_the_first_is_shown() -> None:
         (Word("thor", "thor"), "he is called Þór"),
         (Word("file", "file"), "he wrote the ﬁle"),
         (Word("データ", "データ"), "she wrote ﾃﾞｰﾀ"),
+        (Word("mueller", "mueller"), "she is called Mu\u0308ller"),
+        (Word("koln", "koln"), "she lives in Ko\u0308ln"),
     ],
 )
 def test_an_excerpt_has_the_words_that_the_index_finds(asked: Word, there: str) -> None:

@@ -1,16 +1,21 @@
 """Marks are at the places where the index found the words, and a snippet is a part of the text."""
 
+from typing import Literal
+from unicodedata import normalize
+
 import apsw
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from slicebase.context import words
 from slicebase.context.forms import for_index
 from slicebase.context.match import Match, TermPattern, expression, is_compared
 from slicebase.context.query import read
 from slicebase.context.snippets import Marker, Snippet, snippet
 from slicebase.index.schema import FTS_TOKENIZER, Tokenizer
 
+_Form = Literal["NFC", "NFD"]
 CONNECTION = apsw.Connection(":memory:")
 READER = Tokenizer(CONNECTION)
 
@@ -97,6 +102,35 @@ def test_a_snippet_marks_what_was_found_in_whatever_form(text: str, query: str, 
     assert found.count("[") == 1
 
 
+@pytest.mark.parametrize(
+    ("text", "query", "expected"),
+    [
+        ("Herr Müller", "müller", "[Müller]"),
+        ("Herr Müller", "muller", "[Müller]"),
+        ("Herr Müller", "mueller", "[Müller]"),
+        ("Herr Müller", "mull*", "[Müller]"),
+        ("Herr Müller", "müll*", "[Müller]"),
+        ("Herr Müller", "muell*", "[Müller]"),
+        ("une façade ici", "faç*", "[façade]"),
+        ("un café noir", "caf*", "[café]"),
+        ("une crème brûlée", '"crème brûlée"', "[crème brûlée]"),
+        ("die büro_größe.py", "büro_größe.py", "[büro_größe.py]"),
+        ("die büro_größe.py", "groesse", "[büro_größe]"),
+        ("tiếng Việt rất hay", "vie*", "[Việt]"),
+        ("στην Ελλάδα πρώτα", "ελλ*", "[Ελλάδα]"),
+        ("하늘이 맑다", "하늘", "[하늘이]"),
+        ("が行のガンダム", "ガンダム", "[ガンダム]"),
+    ],
+)
+@pytest.mark.parametrize("written", ["NFC", "NFD"])
+@pytest.mark.parametrize("typed", ["NFC", "NFD"])
+def test_a_snippet_marks_letters_with_accents_however_they_are_stored(
+    text: str, query: str, expected: str, written: _Form, typed: _Form
+) -> None:
+    found = marked(normalize(written, text), normalize(typed, query))
+    assert expected in normalize("NFC", found)
+
+
 def test_a_snippet_shows_the_part_with_the_most_different_words() -> None:
     text = "heron " * 60 + "and then a heron met a stork by the water " + "heron " * 60
     found = marked(text, "heron stork")
@@ -137,3 +171,15 @@ def test_any_text_has_a_snippet_in_one_line_with_marks_inside(text: str, query: 
     found = shown(text, query)
     assert "\n" not in found.text
     assert all(0 <= start < end <= len(found.text) for start, end in found.marks)
+
+
+@given(
+    text=st.text("aekoAE \u0301\u0308\u0323é한\u1112\u1161\u11ab\u200d👩", max_size=30),
+    query=st.text("aekoé\u0301한", min_size=1, max_size=3),
+    ending=st.sampled_from(["", "*"]),
+)
+def test_no_mark_begins_or_ends_inside_of_a_character(text: str, query: str, ending: str) -> None:
+    marks = Marker(read(query + ending).terms, Match.WHOLE, READER.stems).marks(text, READER.tokens(text))
+    for mark in marks:
+        assert words.character_start(text, mark.start) == mark.start
+        assert words.next_character(text, mark.end) == mark.end

@@ -328,3 +328,20 @@ def test_a_copy_of_stored_turns_in_another_folder_does_not_move_their_session(
     assert imported("a.jsonl", "/repo", 3) == "/repo"
     assert imported("b.jsonl", "/elsewhere", copied) == "/repo"
     assert imported("c.jsonl", "/elsewhere", 4) == "/elsewhere"
+
+
+def test_the_roles_of_a_list_that_grows_are_those_that_it_had_when_each_turn_was_stored() -> None:
+    """Whether a model will speak cannot be seen before it does, and a stored turn never changes (ruling 15)."""
+    said = [{"role": role, "content": role} for role in ("user", "planner", "assistant", "critic")]
+    with fresh() as (truth, folder):
+        for count in range(1, len(said) + 1):
+            (folder / "log.json").write_text(json.dumps({"messages": said[:count]}))
+            account = run(truth, [folder / "log.json"])
+            assert (account.known, account.content_left_out) == (count - 1, 0)
+        roles = [each.record.role for each in truth.turns.of_session("log")]
+        assert roles == ["user", "assistant", "assistant", "system"]
+    with fresh() as (truth, folder):
+        (folder / "log.json").write_text(json.dumps({"messages": said}))
+        run(truth, [folder / "log.json"])
+        roles = [each.record.role for each in truth.turns.of_session("log")]
+        assert roles == ["user", "system", "assistant", "system"]

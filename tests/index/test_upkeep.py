@@ -9,9 +9,9 @@ from slicebase.index import upkeep
 from slicebase.index.turn_schema import IndexedTurn
 
 SAMPLES = Path(upkeep.__file__).parent.parent / "samples"
-ALONE = "SELECT rowid, session, record, NULL FROM turns WHERE rowid > ? ORDER BY rowid"
+ALONE = "SELECT rowid, session, seq, record, NULL FROM turns WHERE rowid > ? ORDER BY rowid"
 OF_ANOTHER = """
-SELECT rowid, session, record,
+SELECT rowid, session, seq, record,
   (SELECT bytes FROM texts WHERE owner = 'session:' || session AND bytes IS NOT NULL LIMIT 1)
 FROM turns WHERE rowid > ? ORDER BY rowid
 """

@@ -1,5 +1,6 @@
 """The final report of a run: what it says, and that text from a log stays text."""
 
+import json
 import re
 
 from hypothesis import given, settings
@@ -60,6 +61,19 @@ def test_a_log_of_any_values_has_a_report() -> None:
     odd = [EventDraft(type="CLAIM", payload={"claim_id": 5, "status": "verified", "evidence_refs": "x"})]
     odd += [EventDraft(type="FAILURE"), EventDraft(type="CONFLICT", payload={"side_a_refs": [1]}), question(["?"])]
     assert report(*odd).markdown
+
+
+def test_what_a_stream_left_out_is_never_said_to_be_none() -> None:
+    refs = [{"evidence_id": "ev_0"}]
+    made = report(
+        EventDraft(type="CLAIM", payload={"status": "verified", "statement": "It rains.", "evidence_refs": refs}),
+        EventDraft(type="CLAIM", payload={"claim_id": "c", "status": "verified", "evidence_refs": [{}]}),
+        EventDraft(type="CONFLICT", payload={"side_a_refs": [{}]}),
+        EventDraft(type="FAILURE", payload={}),
+        STOPPED,
+    )
+    assert "None" not in made.markdown.replace("\nNone.\n", "\n")
+    assert '"None"' not in json.dumps(made.as_json())
 
 
 _MARKS = (

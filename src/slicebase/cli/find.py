@@ -220,7 +220,8 @@ def stale(ctx: click.Context, /, half_life: float | None, as_json: bool, **filte
 def info(ctx: click.Context, file_id: str | None, as_json: bool) -> int:
     """Show everything that is known about a file. Exit status 1 if something is wrong with it; a hint is not.
 
-    Without ID, show the workspace and the files that changed last.
+    A source, document or note that is not what it was is wrong. Without ID, show the workspace and the files that
+    changed last.
     """
     if file_id is None:
         return _overview(ctx, as_json)

@@ -79,7 +79,7 @@ def lost(
     elif as_json:
         print_json(_as_json(found, limit))
     else:
-        _print_losses(base, found, limit, explain)
+        _print_losses(base, found, session, limit, explain)
     return Exit.DONE if found.compactions else Exit.FINDINGS
 
 
@@ -121,12 +121,14 @@ def _was_compacted(base: "Slicebase", session: str | None) -> bool:
     return was_compacted(base, session)
 
 
-def _print_losses(base: "Slicebase", found: "Losses", limit: int, explain: bool) -> None:
+def _print_losses(base: "Slicebase", found: "Losses", asked: str | None, limit: int, explain: bool) -> None:
     from slicebase.context.lost import headline, tally
 
     turns = {each.ref for loss in found.compactions for each in loss.items[:limit]}
     short = shortened(base, {*turns, f"session:{found.session}"})
     session = short[f"session:{found.session}"]
+    if asked is not None and not (found.session or "").startswith(asked.removeprefix("session:")):
+        note(f"{printable(asked)} is a copy of {session}, which has its turns.")
     if not found.compactions:
         note(f"{session} was never compacted." if found.session else "No stored session was compacted.")
     for number, loss in enumerate(found.compactions, 1):

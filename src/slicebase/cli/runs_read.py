@@ -11,7 +11,7 @@ from slicebase.cli.options import open_base
 from slicebase.cli.output import json_option, note, print_json, print_json_text, print_text, printable
 from slicebase.cli.run_options import run_argument, run_name, thresholds_of
 from slicebase.core.times import known_time
-from slicebase.runs.values import shown_number
+from slicebase.runs.values import field_text, shown_number
 from slicebase.verbs.names import shortened
 
 if TYPE_CHECKING:
@@ -41,11 +41,12 @@ def status_lines(status: "RunStatus") -> Iterator[str]:
     )
     yield f"claims     {', '.join(f'{count} {name}' for name, count in status.claims.items())}"
     for item in status.open_conflicts:
-        yield f"conflict   {item.get('conflict_id')}: {printable(str(item.get('description')))}"
+        yield f"conflict   {field_text(item, 'conflict_id', 'no id')}: {printable(field_text(item, 'description'))}"
     for text in status.open_questions:
         yield f"question   {printable(text)}"
     for item in status.open_failures:
-        yield f"failure    {item.get('failure_id')}: {printable(str(item.get('where')) + ': ' + str(item.get('why')))}"
+        said = ": ".join(filter(None, (field_text(item, "where"), field_text(item, "why"))))
+        yield f"failure    {field_text(item, 'failure_id', 'no id')}: {printable(said)}"
     seen = f"{coverage.sources_seen} sources, {coverage.chunks_seen} chunks seen"
     yield f"coverage   {seen}, {coverage.chunks_cited} cited"
     yield (

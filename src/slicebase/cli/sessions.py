@@ -104,7 +104,8 @@ def _print_sessions(base: "Slicebase", found: "list[SessionEntry]", as_json: boo
         if words := each.title or each.prompt:
             print_text(f"    {one_line(words, 100)}")
         if each.copy_of:
-            print_text(f"    a copy of {printable(short[f'session:{each.copy_of}'])}, which has all of its turns")
+            has = "had" if each.is_purged else "has"
+            print_text(f"    a copy of {printable(short[f'session:{each.copy_of}'])}, which {has} all of its turns")
     return _status_of(found)
 
 

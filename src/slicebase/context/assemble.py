@@ -71,7 +71,8 @@ def _densest_start(text: str, asked: re.Pattern[str], width: int) -> int:
     found = ((match.span(), match[0]) for match in asked.finditer(as_indexed))
     hits = [(usual.span(*span)[0], word.casefold()[:_ALIKE]) for span, word in found]
     there = {position for position, _ in hits}
-    other = ((at, match) for at, _, form in respelled(text) if at not in there and (match := asked.match(folded(form))))
+    respelt = ((usual.span(start, end)[0], form) for start, end, form in respelled(usual.text))
+    other = ((at, match) for at, form in respelt if at not in there and (match := asked.match(folded(form))))
     hits = sorted(hits + [(at, match[0].casefold()[:_ALIKE]) for at, match in other])
     most, middle, first = 0, 0, 0
     inside: Counter[str] = Counter()

@@ -21,6 +21,7 @@ def for_index(text: str, humps: Collection[str] | None = None) -> str:
     parts = humps_in(text) if humps is None else humps
     if not parts and text.isascii() and not _may_have_groups(text):
         return text  # most short texts
+    text = simplified(text)
     other = " ".join(_other_forms(text, parts))
     words = in_characters_and_pairs(text)
     return f"{words}\n{other}" if other else words

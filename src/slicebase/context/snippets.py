@@ -74,7 +74,7 @@ class Marker:
             if missing := {number for number in missing if low is None or self._formed[number] in low}:
                 other = self._in_other_forms(usual, missing)
                 found += (TermMark(*read.span(start, end), number) for start, end, number in other)
-        return sorted(set(found))
+        return sorted({_of_whole_characters(text, mark) for mark in found} if not text.isascii() else set(found))
 
     def _marks_at(self, tokens: Sequence[Token], at: int, candidates: Iterable[_Sought]) -> Iterator[TermMark]:
         for number, stems in candidates:
@@ -87,10 +87,10 @@ class Marker:
         for start, end, form in formed(text, heads):
             if form.isascii() and not any(head in form.lower() for head in heads):
                 continue  # to read its words takes longer
-            stems = self._stems(form)
-            for sought in self._by_stem.get(stems[0], ()) if len(stems) == 1 else ():
-                if sought.number in missing and sought.stems == stems:
-                    yield TermMark(start, end, sought.number)
+            for stem in self._stems(form):
+                for sought in self._by_stem.get(stem, ()):
+                    if sought.number in missing and sought.stems == [stem]:
+                        yield TermMark(start, end, sought.number)
 
 
 def snippet(text: str, marks: Sequence[TermMark]) -> Snippet:
@@ -117,6 +117,12 @@ def _in_one_line(pieces: Iterable[tuple[str, bool]], place: int) -> Snippet:
         if marked:
             marks.append((start, len(line)))
     return Snippet(line.rstrip(), tuple(marks), place)
+
+
+def _of_whole_characters(text: str, mark: TermMark) -> TermMark:
+    if text[mark.start].isascii() and text[mark.end : mark.end + 1].isascii():
+        return mark  # most marks, and much faster
+    return TermMark(character_start(text, mark.start), next_character(text, mark.end), mark.term)
 
 
 def _densest(marks: Sequence[TermMark]) -> tuple[int, int]:

@@ -22,6 +22,10 @@ _OTHER_FORMS: Final = (
     "\uff61-\uff9f\ufb00-\ufb06\ufb13-\ufb17\ufb1d-\ufb4f\ufb50-\ufbb1\ufbd3-\ufdfb\ufe80-\ufefc\U0001d400-\U0001d7ff"
     "\u0132\u0133\u017f\u01c4-\u01cc\u01f1-\u01f3\uf900-\ufaff\U0002f800-\U0002fa1f"
 )
+# Letters that are written as several characters, which one character stands for (NFC): a letter before its accents or
+# marks, and the parts of a Korean syllable. macOS writes the names of files so.
+_ACCENTS: Final = "\u0300-\u036f\u0653-\u0655\u3099\u309a"
+_IN_PARTS: Final = rf"\w[{_ACCENTS}]+|[\u1100-\u1112][\u1161-\u1175][\u11a8-\u11c2]?"
 # Scripts without spaces between words: Thai, Lao, Burmese, Khmer, kana, Han.
 _UNSPACED: Final = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
@@ -37,7 +41,7 @@ def _unspaced() -> re.Pattern[str]:
 @cache
 def _has_unspaced_or_wide() -> re.Pattern[str]:
     """Returns a pattern that is searched for at once: most texts that are not ASCII have a dash or an arrow."""
-    return re.compile(f"[{_UNSPACED}{_WIDE_CHARACTERS}{_OTHER_FORMS}]")
+    return re.compile(f"[{_UNSPACED}{_WIDE_CHARACTERS}{_OTHER_FORMS}{_ACCENTS}\u1100-\u1112]")
 
 
 def in_characters_and_pairs(text: str) -> str:
@@ -76,7 +80,8 @@ _WIDE: Final = {0x3000: 0x20} | {code: code - 0xFEE0 for code in range(0xFF01, 0
 def simplified(text: str) -> str:
     """Returns a text with letters, digits and marks in their usual form: not of full or half width, and no ligatures.
 
-    The form of a letter may be longer or shorter than the letter: `in_usual_form` keeps the places.
+    A letter and its accents are one character, if there is one for them. The form of a letter may be longer or shorter
+    than the letter: `in_usual_form` keeps the places.
     """
     if text.isascii() or not _has_other_form().search(text):
         return text
@@ -85,13 +90,13 @@ def simplified(text: str) -> str:
 
 @cache
 def _has_other_form() -> re.Pattern[str]:
-    return re.compile(f"[{_WIDE_CHARACTERS}{_OTHER_FORMS}]")
+    return re.compile(f"[{_WIDE_CHARACTERS}{_OTHER_FORMS}{_ACCENTS}\u1100-\u1112]")
 
 
 @cache
 def _other_form() -> re.Pattern[str]:
-    """Returns the pattern of one letter, with the mark of half width that belongs to it."""
-    return re.compile(f"[{_OTHER_FORMS}][\uff9e\uff9f]?")
+    """Returns the pattern of one letter with what belongs to it: a mark of half width, accents, a syllable's parts."""
+    return re.compile(f"[{_OTHER_FORMS}][\uff9e\uff9f]?|{_IN_PARTS}")
 
 
 @cache

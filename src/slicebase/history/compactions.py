@@ -10,8 +10,10 @@ from typing import NamedTuple
 
 from slicebase.context.lost import CompactedTurns, is_boundary, without_summary
 from slicebase.core.times import from_text, is_up_to, to_text
+from slicebase.graph.session import fact
 from slicebase.graph.turn import KEPT_TURN, Turn
 from slicebase.history.paths import Paths, is_summary
+from slicebase.truth.facts import COPY_FACT
 from slicebase.truth.truth import Truth
 
 
@@ -30,6 +32,11 @@ def compacted_sessions(truth: Truth, last: int | None = None) -> list[str]:
         if time > newest.get(session, "") and (bare := _without_summary(Paths(truth).turns(session), last)):
             newest[session] = max(newest.get(session, ""), to_text(bare[-1].time))
     return sorted(newest, key=lambda session: (newest[session], session), reverse=True)
+
+
+def judged_session(truth: Truth, session: str) -> str:
+    """Returns the session whose compactions are those of a session: itself, or of a copy the one that has its turns."""
+    return fact(truth.turns.session(session), COPY_FACT) or session
 
 
 class CompactedSession(NamedTuple):

@@ -54,6 +54,12 @@ class FileEntry(NamedTuple):
         return self.changed if self.says_when and self.note_state != "changed" else None
 
     @property
+    def is_outdated(self) -> bool:
+        """Whether its source, its note or its document is not what it was: its age does not count."""
+        gone = ("changed", "missing")
+        return self.derivation == "stale" or self.note_state in gone or self.payload_state in gone
+
+    @property
     def derivation(self) -> Literal["fresh", "stale", "unknown"] | None:
         """The state of a derived file, compared with its source (§ Hash-Based Staleness); None for other files.
 

@@ -219,7 +219,7 @@ def _newest(
     chosen = "" if allowed is None else "AND number IN (SELECT value FROM json_each(?))"
     values = [value] if allowed is None else [value, json.dumps(list(allowed))]
     where = f"number IN ({query}) {chosen} AND {up_to(as_of)}"
-    sql = f"SELECT number FROM turn WHERE {where} ORDER BY time DESC, id LIMIT {most}"
+    sql = f"SELECT number FROM turn WHERE {where} ORDER BY time DESC, place DESC, id LIMIT {most}"
     return {number for (number,) in connection.execute(sql, values)}
 
 

@@ -32,8 +32,11 @@ class Info(NamedTuple):
 
     @property
     def is_wrong(self) -> bool:
-        """Whether a finding is an error or a warning. A hint says only what could be better."""
-        return any(FORMAT_RULES[finding.rule].severity != "hint" for finding in self.findings)
+        """Whether a finding is an error or a warning, or what the file is made from is not what it was.
+
+        A hint says only what could be better.
+        """
+        return self.entry.is_outdated or any(FORMAT_RULES[finding.rule].severity != "hint" for finding in self.findings)
 
     def __repr__(self) -> str:
         links = f"links_out={len(self.links_out)}, links_in={len(self.links_in)}"

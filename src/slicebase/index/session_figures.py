@@ -36,7 +36,7 @@ GROUP BY turn.session ORDER BY max(time) DESC, session.id
 """
 FIRST_PROMPTS: Final = f"""
 SELECT turn.id FROM turn JOIN session ON session.number = turn.session
-WHERE session.id = ? AND kinds & {kind_bits(["prompt"])} ORDER BY time, turn.id LIMIT ?
+WHERE session.id = ? AND kinds & {kind_bits(["prompt"])} ORDER BY time, place LIMIT ?
 """
 
 

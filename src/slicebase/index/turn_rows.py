@@ -44,7 +44,8 @@ _FOLLOW_IN_TIME: Final = (
     f"DELETE FROM link WHERE child IN (SELECT turn.number {_IN_TIME})",
     f"""
     INSERT INTO link SELECT number, before FROM (
-      SELECT turn.number, lag(turn.number) OVER (PARTITION BY turn.session ORDER BY time, turn.id) AS before {_IN_TIME}
+      SELECT turn.number, lag(turn.number) OVER (PARTITION BY turn.session ORDER BY time, place, turn.id) AS before
+      {_IN_TIME}
     ) WHERE before IS NOT NULL
     """,
 )
@@ -80,11 +81,11 @@ class TurnRows:
         sizes = [tokens(turn.text) for turn in fresh]
         many = self._connection.executemany
         many(
-            "INSERT INTO turn VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO turn VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 (
                     *(number, turn.id, sessions[turn.session], turn.time, size, self._label(turn.text)),
-                    *(turn.role, turn.kinds, turn.rules),
+                    *(turn.role, turn.kinds, turn.rules, turn.place),
                 )
                 for number, (turn, size) in enumerate(zip(fresh, sizes, strict=True), first)
             ),

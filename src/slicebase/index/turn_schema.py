@@ -13,14 +13,15 @@ _SCHEMA: Final = f"""
 -- vectors: of which model every turn has vectors; empty if not every turn has them
 CREATE TABLE state (turns INTEGER NOT NULL, size INTEGER NOT NULL, mark TEXT NOT NULL, vectors TEXT NOT NULL);
 INSERT INTO state VALUES (0, 0, '', '');
--- threaded: at least one turn names a parent; else its turns follow each other in time
+-- threaded: at least one turn names a parent; else its turns follow each other in time, or as they were stored
 CREATE TABLE session (number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, threaded INTEGER NOT NULL);
 CREATE TABLE turn (
   number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, session INTEGER NOT NULL, time INTEGER NOT NULL,
   size INTEGER NOT NULL, label TEXT NOT NULL, role TEXT NOT NULL, kinds INTEGER NOT NULL,
-  rules INTEGER NOT NULL -- 1 if the user says in it what always holds
+  rules INTEGER NOT NULL, -- 1 if the user says in it what always holds
+  place INTEGER NOT NULL -- its number in its session: the order of turns with equal times, or without any
 );
-CREATE INDEX turn_by_session ON turn (session, time, id);
+CREATE INDEX turn_by_session ON turn (session, time, place, id);
 CREATE INDEX turn_by_time ON turn (time, size); -- size: what exists as of a time is counted in the index alone
 -- the parents that turns name: they may not be in the index yet
 CREATE TABLE given (child INTEGER NOT NULL, parent TEXT NOT NULL, PRIMARY KEY (child, parent)) WITHOUT ROWID;
@@ -52,8 +53,8 @@ CREATE VIRTUAL TABLE naming USING fts5vocab (names, instance);
 CREATE VIRTUAL TABLE vocabulary USING fts5vocab (words, row);
 CREATE VIRTUAL TABLE occurrence USING fts5vocab (words, instance);
 """
-TURNS_LAYOUT: Final = DatabaseLayout(application=0x534C4349, version=10, schema=_SCHEMA)  # "SLCI"
-CHUNKS_LAYOUT: Final = DatabaseLayout(application=0x534C4343, version=10, schema=_SCHEMA)  # "SLCC"
+TURNS_LAYOUT: Final = DatabaseLayout(application=0x534C4349, version=11, schema=_SCHEMA)  # "SLCI"
+CHUNKS_LAYOUT: Final = DatabaseLayout(application=0x534C4343, version=11, schema=_SCHEMA)  # "SLCC"
 
 CHOSEN: Final = "(SELECT value FROM json_each(?))"
 
@@ -79,3 +80,4 @@ class IndexedTurn(NamedTuple):
     calls: "Sequence[CallMade]" = ()
     answered: Sequence[str] = ()  # the ids of the calls whose results it has
     rules: bool = False  # whether the user says in it what always holds
+    place: int = 0  # its number in its session

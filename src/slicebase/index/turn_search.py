@@ -195,7 +195,7 @@ class TurnSearch:
         sql = f"""
             SELECT turn.number, turn.id, session.id FROM turn JOIN session ON session.number = turn.session
             WHERE turn.number IN (SELECT number FROM turn WHERE {self._where})
-            ORDER BY turn.time DESC, turn.id
+            ORDER BY turn.time DESC, turn.place DESC, turn.id
         """
         rows: Any = self._connection.execute(sql, self._values).fetchall()
         compared = [TermPattern(term, Match.ANY_CASE) for term in self._wordless]

@@ -133,7 +133,7 @@ def purged_turns(truth: "Truth") -> Iterator[str]:
 # Each record with its text. A record begins with the digest of its text, as it is written here.
 _DIGEST: Final = slice(len('{"content_hash":"'), len('{"content_hash":"sha256:') + 64)
 _WITH_TEXTS: Final = f"""
-SELECT turns.rowid, session, record, bytes FROM turns LEFT JOIN texts ON texts.owner = 'session:' || turns.session
+SELECT turns.rowid, session, seq, record, bytes FROM turns LEFT JOIN texts ON texts.owner = 'session:' || turns.session
   AND texts.hash = unhex(substr(turns.record, {_DIGEST.stop - 64 + 1}, 64))
 WHERE turns.rowid > ? ORDER BY turns.rowid
 """
@@ -147,12 +147,12 @@ def _turns_to_add(
     with database_errors(truth.database.path):
         for link in _links(truth, note) if again or rowid == 0 else ():
             linked.setdefault(link.child, []).append(link.parent)
-        for row, session, stored, joined in truth.database.connection.execute(_WITH_TEXTS, (rowid,)):
+        for row, session, seq, stored, joined in truth.database.connection.execute(_WITH_TEXTS, (rowid,)):
             try:
                 record = read_turn(stored)
                 is_its_own = joined is not None and stored[_DIGEST] == record.content_hash.encode()
                 text = joined if is_its_own else _text_of(truth, record)
-                turn = None if text is None else _indexed(record, text, linked)
+                turn = None if text is None else _indexed(record, seq, text, linked)
             except SlicebaseError as error:
                 if error.code != "broken-record":
                     raise
@@ -162,7 +162,7 @@ def _turns_to_add(
                     yield turn
         for each in truth.turns.find(again).values():
             if (text := _text_of(truth, each.record)) is not None:
-                yield _indexed(each.record, text, linked)
+                yield _indexed(each.record, each.seq, text, linked)
 
 
 def _links(truth: "Truth", note: Callable[[UnreadableRow], object]) -> Iterator[LinkRecord]:
@@ -194,7 +194,7 @@ def _text_of(truth: "Truth", record: TurnRecord) -> bytes | None:
     return stored.data if stored else None
 
 
-def _indexed(record: TurnRecord, text: bytes, linked: Mapping[str, list[str]]) -> IndexedTurn:
+def _indexed(record: TurnRecord, place: int, text: bytes, linked: Mapping[str, list[str]]) -> IndexedTurn:
     """Returns the turn of a record with its text."""
     parts = read_parts(text)
     parents = tuple([parent for parent, _ in record.parents])
@@ -204,5 +204,5 @@ def _indexed(record: TurnRecord, text: bytes, linked: Mapping[str, list[str]]) -
     rules = record.role == "user" and states_rule(spoken_text(parts))
     says_only = len(parts) == 1 and parts[0].type == "text"  # as most turns
     called = ((), ()) if says_only else (calls_in(parts), answered_in(parts))
-    what = (record.role, kinds, *called, rules)
+    what = (record.role, kinds, *called, rules, place)
     return IndexedTurn(record.id, record.session, from_text(record.time), parents, plain_text(parts), *what)

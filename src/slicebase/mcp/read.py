@@ -60,9 +60,7 @@ class FileFound(Result, frozen=True):
 def file_value(call: ToolCall, entry: "FileEntry", passages: "Iterable[str]" = ()) -> FileFound:
     """Returns what is known about a file without any of its text."""
     changed = to_text(min(max(entry.changed, EARLIEST), LATEST))
-    gone = ("changed", "missing")
-    is_stale = entry.derivation == "stale" or entry.note_state in gone or entry.payload_state in gone
-    freshness = "STALE" if is_stale else str(label_at(call.now, entry.changed, call.half_life))
+    freshness = "STALE" if entry.is_outdated else str(label_at(call.now, entry.changed, call.half_life))
     return FileFound(plain(entry.ref), changed, freshness, tuple(ref for ref in map(plain, passages) if ref))
 
 

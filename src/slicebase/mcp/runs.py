@@ -27,6 +27,7 @@ from slicebase.runs.event import TYPES, EventDraft
 from slicebase.runs.gate import DEFAULT_THRESHOLDS, is_due
 from slicebase.runs.records import DoneDefinition, StopReason
 from slicebase.runs.state import ITEMS
+from slicebase.runs.values import field_text
 
 if TYPE_CHECKING:
     from slicebase.runs.status import RunEntry, RunStatus, RunTally
@@ -257,11 +258,12 @@ def _said(found: "RunStatus") -> Iterator[str]:
     for question in found.open_questions:
         yield f"open question: {excerpt(question)}"
     for failure in found.open_failures:
-        yield f"open failure: {failure.get('failure_id')} {excerpt(str(failure.get('why')))}"
+        yield f"open failure: {field_text(failure, 'failure_id', 'no id')} {excerpt(field_text(failure, 'why'))}"
     for number in found.interrupted_steps:
         yield f"interrupted: step {number}, which nobody holds any more"
     for conflict in found.open_conflicts:
-        yield f"open conflict: {conflict.get('conflict_id')} {excerpt(str(conflict.get('description')))}"
+        name, said = field_text(conflict, "conflict_id", "no id"), field_text(conflict, "description")
+        yield f"open conflict: {name} {excerpt(said)}"
 
 
 def _report(call: ToolCall, given: RunArguments) -> ToolOutput:

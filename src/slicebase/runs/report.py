@@ -18,7 +18,7 @@ from slicebase.runs.loops import plain_outcome
 from slicebase.runs.records import Budgets, DoneDefinition, Record, Span, Spending
 from slicebase.runs.state import Json, RunState
 from slicebase.runs.status import Incidents, RunStatus
-from slicebase.runs.values import shown_number
+from slicebase.runs.values import field_text, shown_number
 
 FindEvidence = Callable[[str], Evidence | None]
 
@@ -130,7 +130,7 @@ def report_of(
         done_definition=status.done_definition,
         outcome=RunOutcome(
             stopped=status.stopped,
-            message=str(stop.get("message", "")),
+            message=field_text(stop, "message"),
             first_event=log[0].time,
             last_event=log[-1].time,
             events=status.events,
@@ -140,8 +140,8 @@ def report_of(
         ),
         verified_claims=tuple(
             ReportedClaim(
-                claim_id=str(claim.get("claim_id")),
-                statement=str(claim.get("statement")),
+                claim_id=field_text(claim, "claim_id"),
+                statement=field_text(claim, "statement"),
                 evidence=quotes_of(claim.get("evidence_refs"), find),
             )
             for claim in claims
@@ -150,9 +150,9 @@ def report_of(
         other_claims={name: count for name, count in status.claims.items() if name != "verified"},
         conflicts=tuple(
             ReportedConflict(
-                conflict_id=str(conflict.get("conflict_id")),
-                description=str(conflict.get("description")),
-                status=str(conflict.get("status")),
+                conflict_id=field_text(conflict, "conflict_id"),
+                description=field_text(conflict, "description"),
+                status=field_text(conflict, "status"),
                 side_a=quotes_of(conflict.get("side_a_refs"), find),
                 side_b=quotes_of(conflict.get("side_b_refs"), find),
             )
@@ -178,13 +178,13 @@ def report_of(
 def quotes_of(refs: Json, find: FindEvidence) -> tuple[Quote, ...]:
     """Returns what pointers cite, with the words as the ledger has them."""
     pointers = [pointer for pointer in refs if isinstance(pointer, dict)] if isinstance(refs, list) else []
-    return tuple(_quote(pointer, find(str(pointer.get("evidence_id")))) for pointer in pointers)
+    return tuple(_quote(pointer, find(field_text(pointer, "evidence_id"))) for pointer in pointers)
 
 
 def _quote(pointer: Mapping[str, Json], known: Evidence | None) -> Quote:
     return Quote(
-        evidence_id=str(pointer.get("evidence_id")),
-        chunk_id=known.chunk_id if known else str(pointer.get("chunk_id")),
+        evidence_id=field_text(pointer, "evidence_id"),
+        chunk_id=known.chunk_id if known else field_text(pointer, "chunk_id"),
         span=known.span if known else None,
         quote=known.quote if known else None,
     )
@@ -194,15 +194,16 @@ def _failures(failures: Iterable[Mapping[str, Json]]) -> Iterator[ReportedFailur
     """Yields the failures with the same category and reason as one, in order of first appearance."""
     groups: dict[tuple[str, str], list[Mapping[str, Json]]] = {}
     for failure in failures:
-        groups.setdefault((str(failure.get("category")), plain_outcome(str(failure.get("why")))), []).append(failure)
+        same_as = field_text(failure, "category"), plain_outcome(field_text(failure, "why"))
+        groups.setdefault(same_as, []).append(failure)
     for (category, _), same in groups.items():
         yield ReportedFailure(
             category=category,
-            why=str(same[0].get("why")),
+            why=field_text(same[0], "why"),
             count=len(same),
             open=sum(failure.get("status") == "open" for failure in same),
-            first=str(same[0].get("where")),
-            last=str(same[-1].get("where")),
+            first=field_text(same[0], "where"),
+            last=field_text(same[-1], "where"),
         )
 
 
@@ -240,7 +241,7 @@ def _outcome(report: RunReport) -> _Lines:
 
 def _claims(report: RunReport) -> _Lines:
     for claim in report.verified_claims:
-        yield f"- **{_inline(claim.claim_id)}** {_inline(claim.statement)}"
+        yield f"- {_name(claim.claim_id)} {_inline(claim.statement)}"
         yield from _quoted(claim.evidence, "")
     others = ", ".join(f"{count} {_inline(name)}" for name, count in report.other_claims.items() if count)
     if others:
@@ -249,7 +250,7 @@ def _claims(report: RunReport) -> _Lines:
 
 def _conflicts(report: RunReport) -> _Lines:
     for conflict in report.conflicts:
-        yield f"- **{_inline(conflict.conflict_id)}** ({_inline(conflict.status)}) {_inline(conflict.description)}"
+        yield f"- {_name(conflict.conflict_id)} ({_inline(conflict.status)}) {_inline(conflict.description)}"
         yield from _quoted(conflict.side_a, "side a: ")
         yield from _quoted(conflict.side_b, "side b: ")
 
@@ -261,6 +262,10 @@ def _quoted(quotes: Iterable[Quote], label: str) -> _Lines:
         yield f"  - {label}{words} {_code(quote.evidence_id)} {_code(quote.chunk_id)}{place}"
 
 
+def _name(name: str, otherwise: str = "no id") -> str:
+    return f"**{_inline(name)}**" if name else f"({otherwise})"
+
+
 def _questions(report: RunReport) -> _Lines:
     yield from (f"- {_inline(question)}" for question in report.open_questions)
 
@@ -269,7 +274,7 @@ def _failed(report: RunReport) -> _Lines:
     for failure in report.failures:
         places = _inline(failure.first) + (f" … {_inline(failure.last)}" if failure.last != failure.first else "")
         counts = f"{failure.count} times, {failure.open} open"
-        yield f"- **{_inline(failure.category)}** ({counts}) {_inline(failure.why)}, at {places}"
+        yield f"- {_name(failure.category, 'no category')} ({counts}) {_inline(failure.why)}, at {places}"
 
 
 def _incidents(report: RunReport) -> _Lines:

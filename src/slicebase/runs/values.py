@@ -4,6 +4,7 @@ The fold and the checks use the same functions. What the fold takes for a value,
 """
 
 import unicodedata
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -54,6 +55,12 @@ def sums(totals: Any, more: Any) -> Any:
     if not isinstance(more, dict):
         return more
     return totals | {name: sum_of(totals.get(name, 0), value) for name, value in more.items()}
+
+
+def field_text(item: Mapping[str, Any], field: str, otherwise: str = "") -> str:
+    """Returns a field of an item as text. A stream may have left it out."""
+    value = item.get(field)
+    return otherwise if value is None else str(value)
 
 
 def shown_number(number: float) -> str:

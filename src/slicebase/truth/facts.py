@@ -12,7 +12,7 @@ from slicebase.truth.database import Database
 from slicebase.truth.texts import keep_texts
 
 PURGED_FACT = "purged"  # what marks a session of which something was purged
-COPY_FACT = "copy_of"  # the session that has all turns of a session which has none of its own
+COPY_FACT = "copy_of"  # the session that has all turns of a session which has none of its own; empty if none has all
 
 
 # Where a session was held: a copy of its turns in another folder does not move it.
@@ -25,18 +25,17 @@ def append_facts(
     newest: SessionRecord | None,
     before: Session | None,
     *,
-    has_turns: bool,
     is_copy: bool,
     copied: str | None,
 ) -> None:
     """Appends the facts of a session that the source states, if they are new or changed.
 
-    `has_turns` says that turns stand beside them, `is_copy` that none of these is new, and `copied` names another
-    session that has all of them.
+    `is_copy` says that none of the turns beside them is new, and `copied` which session has all turns of this one so
+    far: it is empty if none has, and None if that is not known, or this one has turns of its own.
     """
-    if copied and before is None:
+    if copied is not None:
         session = replace(session, facts={**session.facts, COPY_FACT: copied})
-    elif before and has_turns and before.facts.get(COPY_FACT) not in (None, copied):  # it has others, too
+    elif before and not is_copy and COPY_FACT in before.facts:  # it has its own turns, too
         before = replace(before, facts={name: value for name, value in before.facts.items() if name != COPY_FACT})
     if is_copy and before:
         held = {name: before.facts[name] for name in _HELD if name in before.facts}

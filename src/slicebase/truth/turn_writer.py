@@ -11,7 +11,6 @@ from slicebase.core.ids import uuid_bytes, uuid_of
 from slicebase.graph.record import (
     AnnotationRecord,
     LinkRecord,
-    TurnRecord,
     annotation_bytes,
     content_bytes,
     link_bytes,
@@ -20,7 +19,7 @@ from slicebase.graph.record import (
 from slicebase.graph.turn import Edge, Session, Turn
 from slicebase.truth.chains import Chain, head_of
 from slicebase.truth.database import Database
-from slicebase.truth.facts import append_facts
+from slicebase.truth.facts import COPY_FACT, append_facts
 from slicebase.truth.nodes import annotate_nodes, link_node
 from slicebase.truth.texts import keep_texts
 
@@ -77,8 +76,8 @@ class TurnWriter:
         new, known, conflicts = _classify(offered, stored)
         restated = tuple(edge for turn in known if turn.id in stored for edge in _restated(turn, stored[turn.id]))
         is_whole = bool(known) and not (new or conflicts)
-        copied = _holder([stored[turn.id].record for turn in known]) if is_whole else None
-        self._keep_facts(has_turns=bool(offered), is_copy=not new, copied=copied)
+        holder = _holder([stored[turn.id] for turn in known]) if is_whole else None
+        self._keep_facts(is_copy=not new, holder=None if new or not offered else holder or "")
         count = len(known) + stored_beside
         if not new:
             return AddedTurns(known=count, conflicts=conflicts, restated=restated)
@@ -96,11 +95,37 @@ class TurnWriter:
         """The numbers of the added turns, and of their parents in the same session."""
         return {**self._above, **self.numbers}
 
-    def _keep_facts(self, *, has_turns: bool, is_copy: bool, copied: str | None) -> None:
+    def _keep_facts(self, *, is_copy: bool, holder: str | None) -> None:
+        """Keeps what is known about the session. `holder` is the session that has all turns of this batch, if one has.
+
+        It is empty if none has, and None if some are new, or there are none.
+        """
         newest = self._turns.newest_record(self._session.id)
         before = self._turns.session(self._session.id) if newest else None
-        copied = None if copied == self._session.id else copied
-        append_facts(self._database, self._session, newest, before, has_turns=has_turns, is_copy=is_copy, copied=copied)
+        copied = None if holder is None or self._has_turns() else self._holder_of_all(holder, before)
+        append_facts(self._database, self._session, newest, before, is_copy=is_copy, copied=copied)
+
+    def _has_turns(self) -> bool:
+        return head_of(self._connection, Chain("turns", self._session.id)).length > 0
+
+    def _holder_of_all(self, holder: str, before: Session | None) -> str:
+        """Returns the session that has the turns of this batch and of those before it; empty if none has all."""
+        earlier = before.facts.get(COPY_FACT, holder) if before else holder
+        if not (holder and earlier):
+            return ""
+        if self._goes_on_from(holder, earlier):
+            return holder
+        return earlier if self._goes_on_from(earlier, holder) else ""
+
+    def _goes_on_from(self, session: str, other: str) -> bool:
+        """Returns whether a session goes on from another, also by sessions between them, or is the same."""
+        passed: set[str] = set()
+        while session != other and session not in passed:
+            passed.add(session)
+            named = [parent for stored in self._turns.between(session, 1, 1) for parent, _ in stored.record.parents]
+            homes = {stored.record.session for stored in self._turns.find(named).values()} - passed
+            session = min(homes, default="")
+        return session == other
 
     def _cut_cycles(self, new: dict[str, Turn], awaited: Mapping[str, list[str]]) -> tuple[tuple[str, str], ...]:
         """Removes the parents that would make an awaited turn its own ancestor (ruling 14). Returns those edges."""
@@ -171,10 +196,14 @@ def _classify(
     return new, known, tuple(conflicts)
 
 
-def _holder(records: list[TurnRecord]) -> str | None:
-    """Returns the session that has all of some stored turns: as its own, or before the last, which is its own."""
-    last = records[-1]
-    by_id = {record.id: record for record in records}
+def _holder(known: "list[StoredTurn]") -> str | None:
+    """Returns the session that has all of some stored turns: as its own, or before its own.
+
+    In a session that it goes on from, all turns are its own up to the last one that is above: results of calls that
+    were made at once, for example, are beside the path.
+    """
+    last = known[-1].record
+    by_id = {stored.record.id: stored.record for stored in known}
     above: set[str] = set()
     pending = [last.id]
     while pending:
@@ -182,7 +211,11 @@ def _holder(records: list[TurnRecord]) -> str | None:
         if record is not None and record.id not in above:
             above.add(record.id)
             pending += [parent for parent, _ in record.parents]
-    has_all = all(record.session == last.session or record.id in above for record in records)
+    ends: dict[str, int] = {}
+    for seq, record in known:
+        if record.id in above:
+            ends[record.session] = max(seq, ends.get(record.session, 0))
+    has_all = all(record.session == last.session or seq <= ends.get(record.session, 0) for seq, record in known)
     return last.session if has_all else None
 
 

@@ -38,7 +38,7 @@ from slicebase.core.times import LAST_UNDATED, Moment, from_text, is_up_to, mill
 from slicebase.errors import SlicebaseError
 from slicebase.graph.record import TurnRecord
 from slicebase.graph.turn import Turn
-from slicebase.history.compactions import CompactedSession, compacted_sessions, compactions
+from slicebase.history.compactions import CompactedSession, compacted_sessions, compactions, judged_session
 from slicebase.index.narrow import TurnFilters
 from slicebase.index.turns import TurnIndex
 from slicebase.index.upkeep import ask_turns
@@ -115,7 +115,10 @@ def lost(parts: Parts, session: str | None = None, *, prompt: str | None = None)
 
 
 def _session(parts: Parts, session: str | None, last: int | None = None) -> str | None:
-    return session if session is not None else next(iter(compacted_sessions(parts.truth, last)), None)
+    """Returns the session whose compactions are judged: of a copy, the one that has its turns; by default, the last."""
+    if session is None:
+        return next(iter(compacted_sessions(parts.truth, last)), None)
+    return judged_session(parts.truth, session)
 
 
 def was_compacted(parts: Parts, session: str | None) -> bool:
@@ -140,7 +143,8 @@ def compacted_in(parts: Parts, paths: Iterable[Path], progress: "ImportProgress"
     from slicebase.verbs.imports import import_conversations  # imported here for a fast start
 
     read = import_conversations(parts, paths, progress=progress).report.sessions
-    newest = next((session for session in compacted_sessions(parts.truth) if session in read), None)
+    of_these = {judged_session(parts.truth, session) for session in read}
+    newest = next((session for session in compacted_sessions(parts.truth) if session in of_these), None)
     return newest or min(read, default=None)
 
 

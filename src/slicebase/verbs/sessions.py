@@ -1,7 +1,7 @@
 """Stored sessions for people: a list with the figures of each, the newest first."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from msgspec import Struct
@@ -11,13 +11,13 @@ from slicebase.context.match import unwanted
 from slicebase.context.query import read
 from slicebase.core.times import to_text
 from slicebase.errors import SlicebaseError
-from slicebase.graph.session import OfSession
+from slicebase.graph.session import OfSession, fact
 from slicebase.graph.turn import Session
 from slicebase.index.entries import EVERY_FILE
 from slicebase.index.session_figures import SessionFigures
 from slicebase.index.turn_search import Bounds
 from slicebase.index.upkeep import ask_turns
-from slicebase.truth.facts import PURGED_FACT
+from slicebase.truth.facts import COPY_FACT, PURGED_FACT
 from slicebase.truth.truth import Truth
 from slicebase.verbs.narrow import narrowed
 from slicebase.verbs.parts import Parts
@@ -116,7 +116,7 @@ def list_sessions(
         lambda: ({name: index.prompts(name, _TRIED) for name in listed}, {each.session for each in index.unreadable}),
         is_partial=is_all,
     )
-    entries = [_readable_entry(truth, name, stored[name], found.get(name), prompts[name]) for name in listed]
+    entries = [_readable_entry(truth, name, stored[name], found, prompts[name]) for name in listed]
     return [each._replace(problem=each.problem or _LACKING) if each.id in lacking else each for each in entries]
 
 
@@ -125,15 +125,15 @@ _DAMAGES: Final = ("broken-record", "database-damaged")
 
 
 def _readable_entry(
-    truth: Truth, name: str, turns: int, figures: SessionFigures | None, prompts: Sequence[str]
+    truth: Truth, name: str, turns: int, found: Mapping[str, SessionFigures], prompts: Sequence[str]
 ) -> SessionEntry:
     """Returns a session for a list. One that cannot be read keeps nobody from seeing the others."""
     try:
-        return _entry(truth.turns.session(name), turns, figures, _first_prompt(truth, prompts))
+        return _entry(truth, truth.turns.session(name), turns, found, _first_prompt(truth, prompts))
     except SlicebaseError as error:
         if error.code not in _DAMAGES:
             raise
-        return _entry(Session(name, ""), turns, figures, "")._replace(problem=error.message)
+        return _entry(truth, Session(name, ""), turns, found, "")._replace(problem=error.message)
 
 
 def session_entry(parts: Parts, session: str) -> SessionEntry:
@@ -142,9 +142,9 @@ def session_entry(parts: Parts, session: str) -> SessionEntry:
     figures, prompts = ask_turns(
         index, truth, lambda: (index.sessions(), index.prompts(session, _TRIED)), is_partial=True
     )
-    found = next((each for each in figures if each.id == session), None)
+    found = {each.id: each for each in figures}
     stored = truth.turns.session(session)
-    return _entry(stored, truth.turns.counts().get(session, 0), found, _first_prompt(truth, prompts))
+    return _entry(truth, stored, truth.turns.counts().get(session, 0), found, _first_prompt(truth, prompts))
 
 
 def titles_of(parts: Parts, sessions: Sequence[str]) -> dict[str, str]:
@@ -162,11 +162,23 @@ def _place_after(names: Sequence[str], after: str | None) -> int:
     return names.index(after) + 1
 
 
-def _entry(session: Session, turns: int, figures: SessionFigures | None, prompt: str) -> SessionEntry:
+def _entry(
+    truth: Truth, session: Session, turns: int, found: Mapping[str, SessionFigures], prompt: str
+) -> SessionEntry:
+    figures = found.get(session.id)
     if figures is None:  # the index has every turn that has a text
-        return SessionEntry(session, turns, is_purged=bool(turns or session.facts.get(PURGED_FACT)))
+        is_purged = bool(turns) or _is_purged(truth, session, found)
+        return SessionEntry(session, turns, is_purged=is_purged)
     started, ended = (None if time is None else to_text(time) for time in (figures.started, figures.ended))
     return SessionEntry(session, turns, figures.size, started, ended, figures.compactions, prompt)
+
+
+def _is_purged(truth: Truth, session: Session, found: Container[str]) -> bool:
+    """Returns whether nothing is left of a session without turns: of a copy, whether nothing is left of the other."""
+    original = fact(session, COPY_FACT)
+    if original and original not in found:
+        session = truth.turns.session(original)
+    return bool(session.facts.get(PURGED_FACT))
 
 
 _TRIED: Final = 5  # prompts, to find one that a person typed

@@ -5,7 +5,7 @@ from typing import Final
 from slicebase.context.match import ALL_WORDS, Attempt, Match
 from slicebase.context.query import Query, Term
 from slicebase.context.snippets import Marker, Snippet, TermMark, snippet
-from slicebase.context.stretches import head_of, stretches
+from slicebase.context.stretches import TextStretch, head_of, stretches
 from slicebase.core.times import known_time
 from slicebase.graph.contents import plain_text
 from slicebase.graph.record import TurnRecord, read_parts
@@ -54,17 +54,18 @@ class TurnReader:
             self._markers[match, terms] = Marker(terms, match, self._tokenizer.stems), heads
         marker, heads = self._markers[match, terms]
         for letters in (heads, [""] * len(heads)):
-            best, marks_of_best, most = text[:_STRETCH], list[TermMark](), 0
+            best, marks_of_best, most = TextStretch(text[:_STRETCH], 0, frozenset()), list[TermMark](), 0
             for stretch in stretches(text, _STRETCH, letters):
                 if len(stretch.possible) <= most:
                     break
                 marks = marker.marks(stretch.text, self._tokenizer.tokens(stretch.text))
                 found = len({mark.term for mark in marks})
                 if found > most:
-                    best, marks_of_best, most = stretch.text, marks, found
+                    best, marks_of_best, most = stretch, marks, found
             if most:
                 break
-        return snippet(best, marks_of_best)
+        shown = snippet(best.text, marks_of_best)
+        return shown._replace(place=best.start + shown.place)
 
     def _get(self, turn: str) -> tuple[TurnRecord, tuple[Part, ...] | None]:
         if turn not in self._read:

@@ -9,6 +9,7 @@ from slicebase.errors import SlicebaseError
 from slicebase.library.folder import SliceFolder
 from slicebase.runs.evidence import resolve
 from slicebase.runs.state import ITEMS, Json, RunState, evidence_ids
+from slicebase.runs.values import field_text
 from slicebase.truth.truth import Truth
 from slicebase.verbs.evidence import ChunkTexts
 
@@ -83,7 +84,7 @@ class Why:
     def _item(self, run_id: str, claim: Mapping[str, Json]) -> Reason:
         evidence = tuple(map(self._evidence_of, evidence_ids(claim, ITEMS["CLAIM"])))
         name = f"claim:{run_id}/{claim['claim_id']}"
-        return Reason(name, "claim", str(claim.get("statement")), str(claim.get("status")), evidence)
+        return Reason(name, "claim", field_text(claim, "statement"), field_text(claim, "status"), evidence)
 
     def _evidence(self, ref: Ref) -> Reason:
         if str(ref) not in self._truth.ledger:
@@ -176,12 +177,12 @@ class Why:
 
     def _citing(self, run_id: str, id_field: str, item: Mapping[str, Json], cited: int) -> Reason:
         alone = "its only evidence" if cited == 1 else f"one of {cited} pieces of evidence"
+        note = ", ".join(filter(None, (field_text(item, "status"), alone)))
         if id_field == "claim_id":
-            name = Ref("claim", f"{run_id}/{item.get('claim_id')}")
-            note = f"{item.get('status')}, {alone}"
-            return Reason(str(name), "claim", str(item.get("statement")), note, tuple(self._on_claim(name)))
-        place = f"run:{run_id} {item.get(id_field)}"
-        return Reason(place, "conflict", str(item.get("description")), f"{item.get('status')}, {alone}")
+            name = Ref("claim", f"{run_id}/{field_text(item, 'claim_id')}")
+            return Reason(str(name), "claim", field_text(item, "statement"), note, tuple(self._on_claim(name)))
+        place = f"run:{run_id} {field_text(item, id_field, 'without an id')}"
+        return Reason(place, "conflict", field_text(item, "description"), note)
 
     def _on_claim(self, ref: Ref) -> Iterator[Reason]:
         """Yields the narratives that contain the claim, and the forks that inherited it."""

@@ -212,8 +212,9 @@ function watch() {
       source.addEventListener("recovered", () => tell({ trouble: "" }));
       source.addEventListener("problem", (event) => tell({ trouble: JSON.parse(event.data).detail }));
       source.addEventListener("error", () => {
-        tell({ trouble: "The server does not answer." });
-        if (source.readyState === EventSource.CLOSED) later = setTimeout(open, RETRY); // it was refused
+        const refused = source.readyState === EventSource.CLOSED;
+        tell({ trouble: refused ? "The server does not tell this page what changes: perhaps too many pages are open." : "The server does not answer." });
+        if (refused) later = setTimeout(open, RETRY);
       });
     };
     open();

@@ -27,7 +27,7 @@ function SessionItem({ of }) {
     <${Link} class="session-link" to=${`/session/${part(of.session)}`}>
       <span class="session-when"><${When} time=${of.ended} /></span>
       <span class="what">
-        <span class="title">${of.problem && html`<${Badge} kind="bad" title=${of.problem}>unreadable<//> `}${agent && html`<span class="faint">subagent · </span>`}${of.title || of.prompt || html`<span class="faint">${of.problem || (of.purged ? "purged" : of.copy_of ? `a copy of ${of.copy_of}` : "no prompt")}</span>`}</span>
+        <span class="title">${of.problem && html`<${Badge} kind="bad" title=${of.problem}>unreadable<//> `}${agent && html`<span class="faint">subagent · </span>`}${of.title || of.prompt || html`<span class="faint">${of.problem || (of.copy_of ? `a copy of ${of.copy_of}${of.purged ? ", which was purged" : ""}` : of.purged ? "purged" : "no prompt")}</span>`}</span>
         <span class="details">
           ${of.project && html`<span title=${of.project}>${folder(of.project)}</span>`}
           ${of.branch && html`<span class="mono">${of.branch}</span>`}
