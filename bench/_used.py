@@ -23,8 +23,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from typing import Any, Final, Literal, NamedTuple
 
-from slicebase.context.lost_shell import simple_commands
-from slicebase.context.lost_tools import (
+from slicebase.context.lost.shell import simple_commands
+from slicebase.context.lost.tools import (
     PATHS,
     REPORTERS,
     Actions,

@@ -32,9 +32,9 @@ from typing import Final, NamedTuple
 
 from bench._used import KINDS, Known, Thing
 from slicebase import Slicebase
-from slicebase.context.lost_speech import said_by_user
-from slicebase.context.lost_tools import as_calls
-from slicebase.context.lost_words import Passages, content_stems
+from slicebase.context.lost.speech import said_by_user
+from slicebase.context.lost.tools import as_calls
+from slicebase.context.lost.words import Passages, content_stems
 from slicebase.context.rediscovery import lookups
 from slicebase.core.hashing import tokens
 from slicebase.graph.turn import Turn, turn_text

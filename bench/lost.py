@@ -18,9 +18,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import log
 from typing import NamedTuple
 
-from slicebase.context.lost import DescribedItem, JudgedCompactions, describe, weigh
-from slicebase.context.lost_points import MOST
-from slicebase.context.lost_speech import said_by_user
+from slicebase.context.lost.judged import DescribedItem, JudgedCompactions, describe, weigh
+from slicebase.context.lost.points import MOST
+from slicebase.context.lost.speech import said_by_user
 from slicebase.context.rediscovery import naming, repeated, things
 from slicebase.core.hashing import tokens
 from slicebase.graph.turn import Turn, turn_text

@@ -14,9 +14,9 @@ from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from slicebase.base import Slicebase
-from slicebase.context.lost import CompactedTurns
-from slicebase.context.lost_items import TranscriptItem
-from slicebase.context.lost_shell import simple_commands
+from slicebase.context.lost.items import TranscriptItem
+from slicebase.context.lost.judged import CompactedTurns
+from slicebase.context.lost.shell import simple_commands
 from slicebase.graph.contents import readable_text
 from slicebase.graph.turn import Turn
 from slicebase.history.compactions import compacted_sessions, compactions

@@ -1,4 +1,4 @@
-"""Learns the weights of lost items from the labelled transcripts, and writes `context/lost_weights.py`.
+"""Learns the weights of lost items from the labelled transcripts, and writes `context/lost/weights.py`.
 
     python -m tools.lost_weights
 
@@ -24,11 +24,11 @@ from math import exp, sqrt
 from pathlib import Path
 from typing import NamedTuple
 
-from slicebase.context.lost import DescribedItem, describe
-from slicebase.context.lost_follow import OVER
+from slicebase.context.lost.follow import OVER
+from slicebase.context.lost.judged import DescribedItem, describe
 from tools.lost_labels import Compaction, Label, corpus, matching
 
-WRITTEN = Path(__file__).resolve().parents[1] / "src" / "slicebase" / "context" / "lost_weights.py"
+WRITTEN = Path(__file__).resolve().parents[1] / "src" / "slicebase" / "context" / "lost" / "weights.py"
 PRIORS = (2.0, 1.0)
 STEPS = 80
 PACE = 0.5
@@ -123,7 +123,7 @@ def written(weights: Mapping[str, float]) -> str:
         f'    "{name}": {weight},' for name, weight in sorted(weights.items(), key=lambda each: (-each[1], each[0]))
     ]
     return (
-        '"""The weights of the features of lost items (`lost_score`), learned by `tools/lost_weights.py`.\n'
+        '"""The weights of the features of lost items (`score.py`), learned by `tools/lost_weights.py`.\n'
         "\n"
         "They are reviewed data: after a change of the features, learn them again and read the difference.\n"
         '"""\n\n'

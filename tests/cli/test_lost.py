@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from slicebase.context.lost_follow import OVER
+from slicebase.context.lost.follow import OVER
 from tests.cli.conftest import Tt
 from tests.paths import PROJECT, SHARED
 

@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from slicebase.context.lost_follow import items
+from slicebase.context.lost.follow import items
 from slicebase.context.outline import outline
 from slicebase.graph.turn import Part
 from tests.context.transcripts import Transcript

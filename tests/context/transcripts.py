@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from slicebase.context.lost import CompactedTurns
+from slicebase.context.lost.judged import CompactedTurns
 from slicebase.core.ids import turn_id
 from slicebase.graph.turn import Parent, Part, Role, Turn
 

@@ -19,8 +19,8 @@ from slicebase.verbs.names import shortened
 
 if TYPE_CHECKING:
     from slicebase.base import Slicebase
-    from slicebase.context.lost import Loss
-    from slicebase.context.lost_prompt import LostPassage
+    from slicebase.context.lost.judged import Loss
+    from slicebase.context.lost.prompt import LostPassage
     from slicebase.verbs.lost import Losses
 
 
@@ -122,7 +122,7 @@ def _was_compacted(base: "Slicebase", session: str | None) -> bool:
 
 
 def _print_losses(base: "Slicebase", found: "Losses", asked: str | None, limit: int, explain: bool) -> None:
-    from slicebase.context.lost import headline, tally
+    from slicebase.context.lost.judged import headline, tally
 
     turns = {each.ref for loss in found.compactions for each in loss.items[:limit]}
     short = shortened(base, {*turns, f"session:{found.session}"})
@@ -205,8 +205,8 @@ def _words(text: str) -> str:
 
 
 def _print_table(base: "Slicebase", found: "list[Losses]", limit: int, as_json: bool) -> int:
-    from slicebase.context.lost import TABLE, tally
-    from slicebase.context.lost_phrases import LOST_KINDS
+    from slicebase.context.lost.judged import TABLE, tally
+    from slicebase.context.lost.phrases import LOST_KINDS
 
     if as_json:
         print_json({"sessions": [_as_json(each, limit) for each in found]})
@@ -221,7 +221,7 @@ def _print_table(base: "Slicebase", found: "list[Losses]", limit: int, as_json: 
 
 
 def _as_json(found: "Losses", limit: int) -> dict[str, Any]:
-    from slicebase.context.lost_rows import loss_row
+    from slicebase.context.lost.rows import loss_row
 
     rows = [msgspec.to_builtins(loss_row(loss, limit)) for loss in found.compactions]
     return {"session": found.session, "compactions": rows}

@@ -15,8 +15,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Final, Literal, NamedTuple
 
-from slicebase.context.lost_shell import commands_run, files_written, script_in
-from slicebase.context.lost_tools import file_changes
+from slicebase.context.lost.shell import commands_run, files_written, script_in
+from slicebase.context.lost.tools import file_changes
 from slicebase.graph.turn import Part
 from slicebase.runs.event import Event
 from slicebase.runs.loops import Call, call_of

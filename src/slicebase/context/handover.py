@@ -1,6 +1,6 @@
 """What an agent needs to continue a conversation, as the claims and open questions of its run (ruling 55).
 
-It is what `tt lost` looks for (`lost_follow.items`): standing instructions, decisions, findings, artefacts, and
+It is what `tt lost` looks for (`lost.follow.items`): standing instructions, decisions, findings, artefacts, and
 commands that tested or built and worked; the files that were written or read last, with their state; and the last
 prompt, if it was answered. Each is a claim of a `kind`, a candidate, with its words as evidence. An open task, a
 prompt without an answer, and what the user was asked are questions.
@@ -13,15 +13,15 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 from slicebase.context.handover_files import AgentTurns, HandoverFile, handover_files
-from slicebase.context.lost_commands import base_name
-from slicebase.context.lost_follow import items
-from slicebase.context.lost_items import TranscriptItem, placed_parts
-from slicebase.context.lost_phrases import is_narration
-from slicebase.context.lost_reader import REASON
-from slicebase.context.lost_requests import Exchange, exchanges
-from slicebase.context.lost_speech import said_by_user
-from slicebase.context.lost_tools import FINISHERS, as_calls, tool_name
-from slicebase.context.lost_words import sentences
+from slicebase.context.lost.commands import base_name
+from slicebase.context.lost.follow import items
+from slicebase.context.lost.items import TranscriptItem, placed_parts
+from slicebase.context.lost.phrases import is_narration
+from slicebase.context.lost.reader import REASON
+from slicebase.context.lost.requests import Exchange, exchanges
+from slicebase.context.lost.speech import said_by_user
+from slicebase.context.lost.tools import FINISHERS, as_calls, tool_name
+from slicebase.context.lost.words import sentences
 from slicebase.context.outcomes import OpenFailures, outcome
 from slicebase.core.hashing import canonical, digest_of
 from slicebase.graph.turn import Part, Turn, part_text

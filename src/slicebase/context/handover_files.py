@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from slicebase.context.lost_items import placed_parts
-from slicebase.context.lost_shell import files_written, first_folder
-from slicebase.context.lost_tools import PATHS, READERS, argument, command_in, file_changes, tool_name
+from slicebase.context.lost.items import placed_parts
+from slicebase.context.lost.shell import files_written, first_folder
+from slicebase.context.lost.tools import PATHS, READERS, argument, command_in, file_changes, tool_name
 from slicebase.graph.turn import Part, Turn, part_text
 
 _NEWEST: Final = 8  # turns in which an edit says what the work is about now

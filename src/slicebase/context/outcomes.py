@@ -3,7 +3,7 @@
 A failure is made good by a later success of the same intention: the same call; for a writing tool, a change of the same
 file by a tool or a command; for a test, the same test, its file, or a folder around it; for any other command, the same
 program with the same subcommand, target or script, not in another folder, and not for other files or packages
-(`lost_aims.py`). A run of all tests also makes good what they test and build, in the same language. Of several commands
+(`lost/aims.py`). A run of all tests also makes good what they test and build, in the same language. Of several commands
 in one call all have to succeed; where the output says that tests failed, it is the tests. A failure is no
 longer reported, too, if the same command fails again and its output does not say it any more. A command whose status a
 pipe or `|| true` hides, and that complains, has not succeeded.
@@ -16,9 +16,9 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final, Literal, NamedTuple
 
-from slicebase.context.lost_aims import command_aims, language_of, targets_of_tests
-from slicebase.context.lost_commands import class_of
-from slicebase.context.lost_shell import (
+from slicebase.context.lost.aims import command_aims, language_of, targets_of_tests
+from slicebase.context.lost.commands import class_of
+from slicebase.context.lost.shell import (
     LOOKING,
     complains,
     error_line,
@@ -29,8 +29,8 @@ from slicebase.context.lost_shell import (
     simple_commands,
     tests_fail,
 )
-from slicebase.context.lost_speech import INTERRUPTED, REFUSED, is_client_result, without_reminders
-from slicebase.context.lost_tools import (
+from slicebase.context.lost.speech import INTERRUPTED, REFUSED, is_client_result, without_reminders
+from slicebase.context.lost.tools import (
     PATHS,
     PLANNERS,
     READERS,

@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from typing import Any, Final
 
-from slicebase.context.lost import without_summary
-from slicebase.context.lost_follow import items
-from slicebase.context.lost_speech import said_by_user
+from slicebase.context.lost.follow import items
+from slicebase.context.lost.judged import without_summary
+from slicebase.context.lost.speech import said_by_user
 from slicebase.core.times import known_time
 from slicebase.graph.contents import calls_in, kinds_of
 from slicebase.graph.turn import Turn, part_text

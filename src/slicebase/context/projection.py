@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import UNSET
 
-from slicebase.context.lost_speech import said_by_user
-from slicebase.context.lost_tools import Actions
+from slicebase.context.lost.speech import said_by_user
+from slicebase.context.lost.tools import Actions
 from slicebase.context.outcomes import CallOutcome, OpenFailures, outcome
 from slicebase.core.hashing import canonical, digest
 from slicebase.core.times import to_text

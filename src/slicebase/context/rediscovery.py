@@ -8,8 +8,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, Literal, NamedTuple
 
-from slicebase.context.lost_shell import simple_commands
-from slicebase.context.lost_tools import (
+from slicebase.context.lost.shell import simple_commands
+from slicebase.context.lost.tools import (
     ASKERS,
     PATHS,
     READERS,
@@ -19,7 +19,7 @@ from slicebase.context.lost_tools import (
     file_changes,
     tool_name,
 )
-from slicebase.context.lost_words import Passages, content_stems, names, sentences
+from slicebase.context.lost.words import Passages, content_stems, names, sentences
 from slicebase.core.hashing import tokens
 from slicebase.graph.turn import Part, Turn, part_text
 

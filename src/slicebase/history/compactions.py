@@ -8,7 +8,7 @@ from collections.abc import Container, Iterable, Sequence
 from itertools import takewhile
 from typing import NamedTuple
 
-from slicebase.context.lost import CompactedTurns, is_boundary, without_summary
+from slicebase.context.lost.judged import CompactedTurns, is_boundary, without_summary
 from slicebase.core.times import from_text, is_up_to, to_text
 from slicebase.graph.session import fact
 from slicebase.graph.turn import KEPT_TURN, Turn

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from msgspec import Meta
 
-from slicebase.context.lost import headline, tally
+from slicebase.context.lost.judged import headline, tally
 from slicebase.core.refs import as_words
 from slicebase.errors import SlicebaseError
 from slicebase.mcp.calls import Arguments, Result, ToolCall, ToolOutput, ToolResult

@@ -1,7 +1,7 @@
 """Builds a recorded context again: with the same question, budget and policy, of what is stored now."""
 
 from slicebase.context.assemble import Candidate, Context
-from slicebase.context.lost import LOST_RULES
+from slicebase.context.lost.judged import LOST_RULES
 from slicebase.context.manifest import Manifest
 from slicebase.context.render import heading
 from slicebase.core.times import milliseconds, to_text

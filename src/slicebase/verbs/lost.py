@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from slicebase.context.assemble import Candidate, Context, assemble
 from slicebase.context.forms import for_index
 from slicebase.context.identifiers import in_any_case
-from slicebase.context.lost import (
+from slicebase.context.lost.judged import (
     LOST_RULES,
     TABLE,
     CompactedTurns,
@@ -18,7 +18,7 @@ from slicebase.context.lost import (
     judge,
     weigh,
 )
-from slicebase.context.lost_prompt import (
+from slicebase.context.lost.prompt import (
     AskedTurns,
     LostPassage,
     for_prompt,
@@ -26,7 +26,7 @@ from slicebase.context.lost_prompt import (
     is_worth_its_room,
     only_goes_on,
 )
-from slicebase.context.lost_weights import WEIGHTS
+from slicebase.context.lost.weights import WEIGHTS
 from slicebase.context.manifest import Budget
 from slicebase.context.question import Question, analyse
 from slicebase.context.ranking import CONSIDERED, Figures, rank, rarity

@@ -12,8 +12,8 @@ from typing import Final
 import msgspec
 
 from slicebase import __version__
-from slicebase.context.lost import LOST_RULES, CompactedTurns, DescribedItem, describe
-from slicebase.context.lost_prompt import LostPassage
+from slicebase.context.lost.judged import LOST_RULES, CompactedTurns, DescribedItem, describe
+from slicebase.context.lost.prompt import LostPassage
 from slicebase.context.rediscovery import naming, things
 from slicebase.core.hashing import digest_of
 from slicebase.errors import SlicebaseError

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct
 
-from slicebase.context.lost_speech import said_by_user
+from slicebase.context.lost.speech import said_by_user
 from slicebase.context.match import unwanted
 from slicebase.context.query import read
 from slicebase.core.times import to_text

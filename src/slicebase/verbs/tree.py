@@ -5,7 +5,7 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
-from slicebase.context.lost import is_boundary
+from slicebase.context.lost.judged import is_boundary
 from slicebase.core.times import known_time
 from slicebase.errors import SlicebaseError, refuse_out_of_range
 from slicebase.graph.brief import brief

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from msgspec import Meta, Struct
 
-from slicebase.context.lost_rows import LossRow, loss_row
+from slicebase.context.lost.rows import LossRow, loss_row
 from slicebase.errors import SlicebaseError
 from slicebase.verbs.chat import MOST_TURNS, ChatWindow
 from slicebase.verbs.session_view import SessionView, WholeTurn

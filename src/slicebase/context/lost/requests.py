@@ -1,0 +1,126 @@
+"""What became of the requests of the user: fulfilled, still open, or interrupted (docs/lost.md).
+
+A prompt and what follows it up to the next prompt is an exchange. An exchange is answered if it ends with words of the
+assistant that do not only announce the next step. A request is done when its answer reports it, or when the work moved
+on: a later exchange was answered. A request that was interrupted stays open, unless the next prompt goes on with it or
+a later message reports it.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
+from typing import Final
+
+from msgspec import Struct
+
+from slicebase.context.lost.items import ItemState, TranscriptItem
+from slicebase.context.lost.phrases import asks_to_be_told, denies, is_narration, is_report
+from slicebase.context.lost.speech import INTERRUPTED, said_by_user
+from slicebase.context.lost.words import content_stems, sentences
+from slicebase.graph.turn import Turn
+from slicebase.runs.values import is_blank
+
+_CONTINUES: Final = re.compile(
+    r"\W*(?:no|nope|wait|stop|sorry|actually|rather|instead|continue|go on|go ahead|proceed|yes|yeah|yep|ok|okay|sure|"
+    r"please continue|keep going|resume|do it|don't|do not)\b",
+    re.IGNORECASE,
+)
+_BEGINNING: Final = 60  # characters of a statement by which it is found again
+_SHARED: Final = 1 / 3  # of the words of a request, in an answer to it or in a prompt that goes on with it
+
+
+class Exchange(Struct):
+    """A prompt, and what followed up to the next prompt."""
+
+    order: int  # of the prompt
+    prompt: str
+    reply: str = ""  # the first words of the assistant
+    answer: str = ""  # its last words
+    answered_at: int = -1  # the turn of these
+    is_answered: bool = False  # they ended it: no call came after them
+    is_interrupted: bool = False
+
+    def reports(self, request: str) -> bool:
+        """Returns whether the answer fulfils a request: it says what was asked, or that something was done."""
+        told = [each.text for each in sentences(self.answer)]
+        if not self.is_answered or not told or is_narration(told[-1]):
+            return False
+        if asks_to_be_told(request) or any(map(is_report, told)):
+            return True
+        said = [each for each in told if not each.endswith("?") and not denies(each)]
+        return _share(content_stems(request), content_stems(" ".join(said))) >= _SHARED
+
+
+def exchanges(turns: Sequence[Turn]) -> list[Exchange]:
+    """Returns the exchanges of turns, in order."""
+    found: list[Exchange] = []
+    for order, turn in enumerate(turns):
+        for part in turn.parts:
+            text = part.text or ""
+            if turn.role == "user" and part.type == "text" and not part.hidden and not part.error:
+                if not is_blank(said := said_by_user(text).strip()):
+                    found.append(Exchange(order, said))
+                elif found and INTERRUPTED.match(text):
+                    found[-1].is_interrupted = True
+            elif turn.role == "assistant" and part.type == "text" and (part.hidden or part.error or is_blank(text)):
+                continue  # an error of the client is no answer
+            elif found and turn.role == "assistant" and part.type == "text":
+                found[-1].answer, found[-1].answered_at, found[-1].is_answered = text, order, True
+                found[-1].reply = found[-1].reply or text
+            elif found and part.type == "tool_call":
+                found[-1].is_answered = False
+    return found
+
+
+class Requests:
+    """The exchanges of a transcript, by which requests are followed."""
+
+    def __init__(self, turns: Sequence[Turn]) -> None:
+        self._all = exchanges(turns)
+        self._orders = [each.order for each in self._all]
+        # From which exchange on there is one that was answered and not interrupted: before it, the work moved on.
+        self._moved_on = max((at for at, each in enumerate(self._all) if each.is_answered), default=-1)
+
+    @property
+    def all(self) -> Sequence[Exchange]:
+        """All exchanges, in order."""
+        return self._all
+
+    def exchange_of(self, order: int) -> Exchange | None:
+        """Returns the exchange in which a turn stands."""
+        at = bisect_right(self._orders, order) - 1
+        return self._all[at] if at >= 0 else None
+
+    def state(self, item: TranscriptItem) -> ItemState:
+        """Returns the state of a request: done, open or interrupted."""
+        return self.state_at(item.order, item.text)
+
+    def state_at(self, order: int, text: str) -> ItemState:
+        """Returns the state of a request that stands in a turn."""
+        at = bisect_right(self._orders, order) - 1
+        if at < 0:
+            return "open"
+        while self._all[at].is_interrupted:
+            if at + 1 == len(self._all) or not self._goes_on(self._all[at], self._all[at + 1]):
+                return "interrupted"
+            at += 1
+        return "done" if at < self._moved_on or self._all[at].reports(text) else "open"
+
+    def is_answer(self, item: TranscriptItem) -> bool:
+        """Returns whether a statement stands in the words that ended an exchange, not while work went on."""
+        at = bisect_right(self._orders, item.order) - 1
+        return at < 0 or item.text[:_BEGINNING] in " ".join(self._all[at].answer.split())
+
+    def next_prompt(self, order: int) -> Exchange | None:
+        """Returns the exchange that begins after a turn."""
+        at = bisect_right(self._orders, order)
+        return self._all[at] if at < len(self._all) else None
+
+    def _goes_on(self, before: Exchange, after: Exchange) -> bool:
+        """Returns whether a prompt goes on with the request that was interrupted before it."""
+        asked = content_stems(before.prompt)
+        return bool(_CONTINUES.match(after.prompt)) or _share(content_stems(after.prompt), asked) >= _SHARED
+
+
+def _share(sought: frozenset[str], among: frozenset[str]) -> float:
+    return len(sought & among) / len(sought) if sought else 0.0

@@ -1,0 +1,58 @@
+"""The weights of the features of lost items (`score.py`), learned by `tools/lost_weights.py`.
+
+They are reviewed data: after a change of the features, learn them again and read the difference.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+WEIGHTS: Final[Mapping[str, float]] = {
+    "instruction, rule": 1.88,
+    "rule by itself": 1.27,
+    "decision": 1.06,
+    "task, on the list": 1.0,
+    "newest of its class": 0.86,
+    "artefact, branch": 0.79,
+    "names": 0.72,
+    "open problem": 0.64,
+    "command, test": 0.63,
+    "artefact": 0.6,
+    "artefact, pull request or issue": 0.59,
+    "names absent": 0.55,
+    "chain": 0.54,
+    "code": 0.54,
+    "emphasis": 0.54,
+    "names current": 0.53,
+    "recent command": 0.52,
+    "negates": 0.49,
+    "interim": 0.47,
+    "repeated": 0.42,
+    "figures": 0.34,
+    "instruction": 0.3,
+    "command": 0.22,
+    "instruction, asked": 0.21,
+    "long answer": 0.21,
+    "absent": 0.17,
+    "place": 0.13,
+    "failed": 0.09,
+    "command, call": 0.05,
+    "command, build": -0.06,
+    "artefact, commit": -0.12,
+    "instruction, correction": -0.22,
+    "artefact, file": -0.25,
+    "a newer one like it": -0.29,
+    "instruction, told": -0.3,
+    "artefact, url": -0.4,
+    "narrow": -0.41,
+    "output": -0.42,
+    "command, check": -0.45,
+    "error": -0.59,
+    "recent": -0.63,
+    "plain build": -0.7,
+    "task": -0.72,
+    "done sign": -0.85,
+    "listed": -0.96,
+    "question": -1.09,
+    "finding": -1.5,
+    "report": -1.71,
+}
