@@ -59,7 +59,7 @@ REASONS: Final[Mapping[str, ReasonCode]] = {
     "lone-surrogate": ReasonCode("repaired", "half of a surrogate pair was replaced by U+FFFD"),
     "integer-range": ReasonCode("repaired", "an integer beyond ±(2^53−1) was written as text"),
     "not-finite": ReasonCode("repaired", "a number that is not finite was written as text"),
-    "no-time": ReasonCode("repaired", "the record has no time; the nearest earlier or the first later one was used"),
+    "no-time": ReasonCode("repaired", "the record has no time; that of the nearest record with one, if any, was used"),
     "no-session": ReasonCode("repaired", "the record names no session; the session of the file was used"),
     "repeated-id": ReasonCode("repaired", "another record has the same id; the record's position was used instead"),
     "unknown-role": ReasonCode("repaired", "the role of the record is not known; the role system was used"),
