@@ -78,6 +78,12 @@ def shown_last(session: "Session") -> str | None:
     return shown if is_uuid(shown) else None
 
 
+def copy_hint(session: "Session") -> str:
+    """Returns what to say to somebody who asks for the turns of a copy, which has none."""
+    original = fact(session, COPY_FACT)
+    return f"it is a copy of session:{original}, which has its turns" if original else ""
+
+
 def stated_facts(given: Mapping[str, Any]) -> dict[str, Any]:
     """Returns facts under names that a source chose: none of them is taken for one that Slicebase derives."""
     return {f"{_STATED}{name}" if name in _DERIVED else name: value for name, value in given.items()}
