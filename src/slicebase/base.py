@@ -243,10 +243,10 @@ class Slicebase(Parts):
 
     def narrate_session(self, session: str) -> "Narrative":
         """Projects a stored session as a run, takes a snapshot of its state, and writes its narrative."""
+        from slicebase.graph.session import shown_last
         from slicebase.verbs.session_runs import narrate_session
 
-        turns = self.truth.turns
-        leaf = turns.session(session).facts.get("shown_last") or turns.last_of(session)
+        leaf = shown_last(self.truth.turns.session(session)) or self.truth.turns.last_of(session)
         return narrate_session(self.runs, session, leaf)
 
     def export(self, session: str, to: StrPath) -> Path:

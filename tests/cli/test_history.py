@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Tt
+from tests.importers.reading import jsonl
+from tests.importers.test_codex import NEW
 from tests.paths import PROJECT
 
 SAMPLE = PROJECT / "src" / "slicebase" / "samples" / "claude-code-session.jsonl"
@@ -17,7 +19,7 @@ SESSION = "5b0c7c1e-3d52-4f0e-9a86-2f7b1d0c64aa"
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    for variable in ("CLAUDE_CONFIG_DIR", "CODEX_HOME"):
+    for variable in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_DATA_HOME"):
         monkeypatch.delenv(variable, raising=False)
     return tmp_path / "home"
 
@@ -31,6 +33,22 @@ def test_without_paths_the_sessions_of_this_machine_are_found_and_asked_about(tt
     assert asked.exit == 2
     assert str(home / ".claude" / "projects") in asked.err
     assert tt("import", "--yes", "--json").json["turns"]["new"] == 41
+
+
+def test_without_paths_a_format_chooses_the_agent_whose_sessions_are_imported(tt: Tt, home: Path) -> None:
+    """Those of the others are not read as sessions of this one, and left out. A look at them asks nobody."""
+    for path, data in (
+        (".claude/projects/-repo/a.jsonl", SAMPLE.read_bytes()),
+        (".codex/sessions/r.jsonl", jsonl(NEW)),
+    ):
+        (home / path).parent.mkdir(parents=True)
+        (home / path).write_bytes(data)
+    assert tt("import", "--dry-run", "--json").json["formats"] == {"claude-code": 1, "codex": 1}
+    chosen = tt("import", "--yes", "--format", "codex", "--json")
+    assert (chosen.exit, chosen.json["formats"]) == (0, {"codex": 1})
+    assert ".claude" not in chosen.err
+    assert tt("import", "--yes", "--format", "gemini").exit == 4
+    assert tt("import", "--yes", "--session", "mine").exit == 2
 
 
 def test_an_agent_that_keeps_its_sessions_in_another_folder_is_found_there(

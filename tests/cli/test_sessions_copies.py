@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.cli.conftest import Tt
 
 
@@ -121,6 +123,23 @@ def test_a_copy_of_what_was_purged_has_nothing_either(tt: Tt, tmp_path: Path) ->
     assert "0f3a6666  purged  0 turns" in listed
     assert "which had all of its turns" in listed
     assert {row["session"]: row["purged"] for row in tt("turns", "--json").json["rows"]} == {FIFTH: True, SIXTH: True}
+
+
+@pytest.mark.parametrize(
+    ("command", "status"), [(("turns",), 1), (("export", "--to", "copy.slice"), 4), (("run", "from"), 3)]
+)
+def test_who_asks_for_the_turns_of_a_copy_is_told_which_session_has_them(
+    command: tuple[str, ...], status: int, tt: Tt, tmp_path: Path
+) -> None:
+    """An export of a copy was an empty conversation, and its list of turns said nothing."""
+    one = resumed(tmp_path, FIFTH, "a" * 3)
+    assert tt("import", one, copied(tmp_path, SIXTH, one)).exit == 0
+    for name in (SIXTH, SIXTH[:8], f"session:{SIXTH}"):
+        asked = tt(*command, name)
+        assert (asked.exit, asked.out) == (status, "")
+        assert f"it is a copy of session:{FIFTH}, which has its turns" in asked.err
+    assert not (tmp_path / "copy.slice").exists()
+    assert "copy" not in tt("turns", FIFTH, "nothing like this").err
 
 
 def test_what_was_lost_in_a_copy_is_what_was_lost_in_the_session_that_has_its_turns(tt: Tt, tmp_path: Path) -> None:

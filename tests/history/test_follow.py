@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slicebase.errors import SlicebaseError
+from slicebase.graph.session import PURGED_FACT
 from slicebase.graph.turn import Session
 from slicebase.history import follow as following
 from slicebase.history import live_files
@@ -23,7 +24,6 @@ from slicebase.history.inputs import inputs
 from slicebase.history.live_files import has_marks
 from slicebase.importers import codex_events, json_stream
 from slicebase.importers.values import Options
-from slicebase.truth.facts import PURGED_FACT
 from slicebase.truth.truth import Truth
 from slicebase.workspace.doors import Redaction
 from slicebase.workspace.workspace import TRANSCRIPTS

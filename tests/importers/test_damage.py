@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -19,6 +20,7 @@ from slicebase.importers.json_stream import MAX_VALUES, RecordLine, json_lines
 from slicebase.importers.thread import SourceRecord, read_records
 from slicebase.importers.values import REASONS, Batch, Format, ImportReport, ImportSource
 from tests.importers import (
+    test_boundaries,
     test_chatgpt,
     test_claude,
     test_codex,
@@ -27,10 +29,12 @@ from tests.importers import (
     test_messages,
     test_oasst,
     test_opencode,
+    test_queued,
+    test_subagents,
     test_swe_agent,
 )
 from tests.importers.reading import Taken, jsonl, recognised, take
-from tests.importers.test_claude_code import SAMPLE, record, uuid
+from tests.importers.test_claude_code import SAMPLE, call, record, result, uuid
 
 # An undamaged input of each format, small enough to be damaged often.
 SOUND: dict[str, bytes] = {
@@ -47,6 +51,37 @@ SOUND: dict[str, bytes] = {
     "oasst": jsonl([test_oasst.TREE, test_oasst.TREE]),
     "swe-agent": jsonl([test_swe_agent.WHOLE, {"history": test_swe_agent.HISTORY}]),
 }
+_STARTED = {"agentId": "a77", "runId": "wf_1"}
+_SAID_BY_HOOK = {"type": "hook_additional_context", "content": ["Use tabs."]}
+# Records of many kinds, in each of which any value may be of any type.
+KINDS: dict[str, list[Any]] = {
+    "claude-code": [
+        *test_subagents.MAIN,
+        test_queued.operation("enqueue", content="use port 80"),
+        test_queued.operation("enqueue", content=[{"type": "text", "text": "and tabs"}]),
+        record(41, 3, "user", "and tabs"),
+        test_queued.operation("remove"),
+        call(42, 41, "t9", "Agent", prompt="Look"),
+        result(43, 42, "t9", toolUseResult=_STARTED, sourceToolAssistantUUID=uuid(42)),
+        result(44, 43, "t0", sourceToolAssistantUUID=uuid(42), toolUseResult=_STARTED),
+        {**record(45, 44, "attachment"), "attachment": _SAID_BY_HOOK},
+        {**record(46, 45, "content-replacement"), "replacements": [{"toolUseId": "t9", "replacement": "cut"}]},
+        test_boundaries.boundary(47, 45),
+        test_boundaries.summary(48, 47),
+        {"type": "summary", "summary": "A title", "leafUuid": uuid(3)},
+    ],
+    "codex": [
+        *test_codex.NEW,
+        test_codex.SPAWNED,
+        test_codex.event("agent_message", message="Done."),
+        test_codex.event("item_completed", item={"type": "AgentMessage", "content": [{"text": "Done."}]}),
+        test_codex.event("item_completed", item={"type": "Plan", "text": "Look first."}),
+        test_codex.event("exited_review_mode", review_output={"findings": [{"title": "t", "body": "b"}]}),
+        test_codex.event("thread_goal_updated", goal={"objective": "Build it."}),
+        test_codex.event("web_search_end", results=test_codex.RESULTS, call_id="w"),
+        test_codex.line("compacted", message="", replacement_history=[test_codex.said("user", "go")["payload"]]),
+    ],
+}
 by_format = pytest.mark.parametrize("known", FORMATS, ids=lambda known: known.name)
 
 
@@ -59,6 +94,7 @@ def check(taken: Taken) -> None:
         assert turn.role in ROLES
         assert turn.content_hash.startswith("sha256:")  # so its content has a canonical form
         assert all(parent.type in EDGE_TYPES and parent.id != turn.id for parent in turn.parents)
+    assert all(is_uuid(link.parent) and is_uuid(link.child) for link in taken.links)
     assert all(note.reason in REASONS for note in taken.report.notes)
     assert not {"importer-failed", "partly-read"} & taken.reasons().keys()
     assert_no_cycle(taken)
@@ -168,6 +204,38 @@ ACCIDENTS = [_lines(_drop), _lines(_repeat), _lines(_swap), _glue, _cut, _insert
 def test_damaged_inputs_raise_nothing_and_always_add_up(known: Format, data: st.DataObject) -> None:
     taken = take(("x.jsonl", data.draw(damaged(SOUND[known.name]))), known=known)
     check(taken)
+
+
+def _places(value: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Yields the place of every value inside a value."""
+    inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, inner in inside:
+        yield (*place, key)
+        yield from _places(inner, (*place, key))
+
+
+def _with(value: Any, place: tuple[Any, ...], other: Any) -> Any:
+    """Returns a value with another one at a place."""
+    if not place:
+        return other
+    changed = value.copy()
+    changed[place[0]] = _with(value[place[0]], place[1:], other)
+    return changed
+
+
+@by_format
+@pytest.mark.parametrize("other", [None, True, 2**70, "two words", ["b"], {"a": 1}], ids=repr)
+def test_any_value_may_be_of_any_type(known: Format, other: Any) -> None:
+    """It is read, counted or reported, and costs no other record."""
+    records = KINDS.get(known.name) or head_of(SOUND[known.name], "x.jsonl").records
+    for number, sound in enumerate(records):
+        for place in _places(sound):
+            check(
+                take(
+                    ("x.jsonl", jsonl([*records[:number], _with(sound, place, other), *records[number + 1 :]])),
+                    known=known,
+                )
+            )
 
 
 @by_format

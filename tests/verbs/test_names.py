@@ -7,6 +7,7 @@ import inspect
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import click
@@ -395,3 +396,22 @@ def test_a_command_that_finds_nothing_with_an_id_ends_with_the_status_for_that(
     world = world._replace(refs={**world.refs, "run": f"run:{tmp_path.name}"})
     for given in [*ABSENT[KINDS[each.name or ""]], *(["nosuch", "eeeeeeee"] if each.name in ANY_KIND else [])]:
         assert main.run(line_of(world, name, given, each, tmp_path)) == Exit.NOT_FOUND, given
+
+
+@hypothesis.settings(max_examples=40, deadline=None)
+@hypothesis.given(
+    name=st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8)
+    | st.sampled_from([" a", "a\n", "\n"])
+)
+def test_a_session_has_a_reference_whatever_its_source_calls_it(name: str) -> None:
+    """It is shown, becomes a run, and above all is purged by that."""
+    log = [{"id": name, "messages": [{"role": "user", "content": "Use port 80."}]}]
+    with TemporaryDirectory() as folder, Slicebase.init(folder) as memory:
+        memory.import_("-", stdin=[json.dumps(log).encode()], format="messages")
+        (listed,) = memory.graph.sessions()
+        assert memory.show(listed.ref)["turns"] == 1
+        assert memory.runs.from_session(listed.ref).last > 0
+        assert [turn.text for turn in memory.graph.turns(listed.ref)] == ["Use port 80."]
+        memory.purge(listed.ref)
+        assert [turn.text for turn in memory.graph.turns(listed.ref)] == [None]
+        assert memory.verify().status == "VERIFIED"

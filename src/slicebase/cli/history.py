@@ -49,15 +49,19 @@ def import_(
 ) -> int:
     """Import conversations from files, folders and zips; `-` is stdin.
 
-    Without PATH, import the sessions that Claude Code, Codex, Gemini and opencode keep on this machine. Nothing is
-    imported twice, and a file that has not changed is not read again. A PATH that cannot be imported is reported and
-    does not stop the others. So is a file that names no session if another conversation is stored under its name. Exit
-    status 1 if message content or a PATH was left out.
+    Without PATH, import the sessions that Claude Code, Codex, Gemini and opencode keep on this machine; with --format,
+    those of one of them. Nothing is imported twice, and a file that has not changed is not read again. A PATH that
+    cannot be imported is reported and does not stop the others. So is a file that names no session if another
+    conversation is stored under its name. Exit status 1 if message content or a PATH was left out.
     """
     from slicebase.history.inputs import LONG_SAMPLE, SAMPLE  # imported here for a fast start of the other commands
 
     samples = {"short": SAMPLE, "long": LONG_SAMPLE}
-    found: list[str | Path] = [*paths, *([samples[sample]] if sample else ())] or [*_discovered(yes)]
+    found: list[str | Path] = [*paths, *([samples[sample]] if sample else ())]
+    if not found:
+        if session is not None:
+            raise click.UsageError("--session is for inputs that you name.")
+        found += _discovered(format_name, yes=yes or dry_run)
     base = _open_to_try(ctx) if dry_run else open_base(ctx, create=True)
     with import_progress() as progress:
         account = base.import_(
@@ -95,15 +99,17 @@ def open_temporary(ctx: click.Context) -> "Slicebase":
     return base
 
 
-def _discovered(yes: bool) -> list[Path]:
-    """Returns the folders where agents on this machine keep their sessions, after the user has agreed."""
+def _discovered(format_name: str | None, *, yes: bool) -> list[Path]:
+    """Returns the folders where agents on this machine keep their sessions, after the user has agreed.
+
+    With a format, those of that agent only.
+    """
     from slicebase.history.inputs import discover  # imported here for a fast start of the other commands
 
-    found = discover(Path.home(), os.environ)
+    found = [each for each in discover(Path.home(), os.environ) if format_name in (None, each.format)]
     if not found:
-        raise SlicebaseError(
-            "nothing-found", "no sessions of agents were found on this machine", hint="name files or folders"
-        )
+        what = "sessions of agents" if format_name is None else f"{format_name} sessions of an agent"
+        raise SlicebaseError("nothing-found", f"no {what} were found on this machine", hint="name files or folders")
     for each in found:
         what = f"{counted(each.files, 'file')}, {each.bytes / 1e6:.1f} MB" if each.files else "what cannot be read"
         note(f"found     {what}: {each.folder} ({each.format})")

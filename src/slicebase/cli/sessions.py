@@ -59,7 +59,17 @@ def turns(ctx: click.Context, query: tuple[str, ...], words: str | None, limit: 
         for match, said in _LESS.items():
             if found and all(view.match is not None and view.match.name == match for view in found):
                 note(said)
+    if session is not None and not rows:
+        _note_copy(base, session)
     return Exit.DONE if rows else Exit.FINDINGS
+
+
+def _note_copy(base: "Slicebase", session: str) -> None:
+    """Says which session has the turns of one that is a copy."""
+    from slicebase.graph.session import copy_hint
+
+    if hint := copy_hint(base.truth.turns.session(base.stored_names.id("session", session))):
+        note(f"{printable(session)} has no turns of its own: {printable(hint)}")
 
 
 # What is said of turns that match less well than the query asks.

@@ -27,7 +27,7 @@ _SHAPES = {
     "sec": r"[^@\s]+@[0-9a-f]{12}#\S*",
     "doc": r"[0-9a-f]{16}:[0-9]{1,16}-[0-9]{1,16}",
     "file": r"\S+",
-    "session": r"\S(?:.*\S)?",
+    "session": r"(?s:.+)",  # as its source or its file names it, blanks at its ends included
     "run": r"\S+",
     "claim": r"[^/\s]+/\S+",
     "ev": r"[0-9a-f]{32}",

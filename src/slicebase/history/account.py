@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from msgspec.structs import replace
 
+from slicebase.graph.session import SHOWN_FACT, shown_last
 from slicebase.graph.turn import TREE_EDGES, Edge, Session
 from slicebase.history.shared_ids import with_own_ids
 from slicebase.importers.values import Batch, ImportReport, Note
@@ -158,16 +159,16 @@ def _unless_shorter(truth: Truth, session: Session) -> Session:
 
     The progress of a subagent, and a shorter copy of a file, end before the branch does.
     """
-    shown = session.facts.get("shown_last")
+    shown = shown_last(session)
     if shown is None or truth.turns.newest_record(session.id) is None:
         return session
-    before = truth.turns.session(session.id).facts.get("shown_last")
+    before = shown_last(truth.turns.session(session.id))
     if before is None or before == shown:
         return session
     found = truth.turns.find({shown, before})
     if len(found) < 2 or found[shown].seq > found[before].seq or not truth.turns.descends(before, shown, {}):
         return session
-    return replace(session, facts={name: fact for name, fact in session.facts.items() if name != "shown_last"})
+    return replace(session, facts={name: fact for name, fact in session.facts.items() if name != SHOWN_FACT})
 
 
 def _orphans(truth: Truth, added: AddedTurns) -> list[tuple[str, str]]:

@@ -5,16 +5,14 @@ started agents which have not come, and `waits` the first turn of an agent's ses
 """
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any
 
+from slicebase.graph.session import STARTED_FACT, WAITS_FACT
 from slicebase.graph.turn import Session
 from slicebase.history.account import Account, link_edges
 from slicebase.importers.subagents import SUBAGENT, Agents, base_of
 from slicebase.importers.values import KnownAgents, StarterKey
 from slicebase.truth.truth import Truth
-
-_STARTED: Final = "started"
-_WAITS: Final = "waits"
 
 
 def link_agents(truth: Truth, account: Account, known: KnownAgents) -> None:
@@ -51,8 +49,8 @@ def _family(truth: Truth, base: str) -> Iterator[Session]:
 
 def _stored(session: Session) -> KnownAgents:
     base = base_of(session.id)
-    starters = [(_key(code, base), turn) for code, turn in _fact(session, _STARTED).items()]
-    return KnownAgents(starters, [(_key(code, base), [root]) for code, root in _fact(session, _WAITS).items()])
+    starters = [(_key(code, base), turn) for code, turn in _fact(session, STARTED_FACT).items()]
+    return KnownAgents(starters, [(_key(code, base), [root]) for code, root in _fact(session, WAITS_FACT).items()])
 
 
 def _fact(session: Session, name: str) -> dict[str, Any]:
@@ -67,8 +65,8 @@ def _keep(truth: Truth, sessions: list[Session], pending: KnownAgents) -> None:
     """
     roots = [(key, root) for key, each in pending.waiting for root in each]
     homes = truth.turns.find({turn for _, turn in (*pending.starters, *roots)})
-    facts: dict[str, dict[str, dict[str, str]]] = {each.id: {_STARTED: {}, _WAITS: {}} for each in sessions}
-    for name, pairs in ((_STARTED, pending.starters), (_WAITS, roots)):
+    facts: dict[str, dict[str, dict[str, str]]] = {each.id: {STARTED_FACT: {}, WAITS_FACT: {}} for each in sessions}
+    for name, pairs in ((STARTED_FACT, pending.starters), (WAITS_FACT, roots)):
         for key, turn in pairs:
             home = homes[turn].record.session if turn in homes else ""
             kept = facts.get(home if base_of(home) == key[1] else key[1])

@@ -10,10 +10,9 @@ from typing import NamedTuple
 
 from slicebase.context.lost.judged import CompactedTurns, is_boundary, without_summary
 from slicebase.core.times import from_text, is_up_to, to_text
-from slicebase.graph.session import fact
+from slicebase.graph.session import COPY_FACT, fact
 from slicebase.graph.turn import KEPT_TURN, Turn
 from slicebase.history.paths import Paths, is_summary
-from slicebase.truth.facts import COPY_FACT
 from slicebase.truth.truth import Truth
 
 

@@ -21,6 +21,7 @@ from msgspec.structs import replace
 from slicebase import __version__
 from slicebase.core.hashing import raw_digest
 from slicebase.errors import SlicebaseError, Where
+from slicebase.graph.session import PURGED_FACT
 from slicebase.history.account import Account, store_batches
 from slicebase.history.agents import link_agents
 from slicebase.history.annotate import Annotator
@@ -39,7 +40,6 @@ from slicebase.importers.json_stream import MAX_RECORD
 from slicebase.importers.queued import QueuedMessage, QueueState
 from slicebase.importers.redaction import redact
 from slicebase.importers.values import Batch, Format, ImportSource, Options
-from slicebase.truth.facts import PURGED_FACT
 from slicebase.truth.truth import Truth
 from slicebase.workspace.atomic import read_bytes, remove
 from slicebase.workspace.doors import Redaction

@@ -14,6 +14,7 @@ import msgspec
 
 from slicebase import __version__
 from slicebase.errors import SlicebaseError, Where
+from slicebase.graph.session import shown_last
 from slicebase.history.account import Account, store_batches
 from slicebase.history.agents import link_agents
 from slicebase.history.annotate import Annotator
@@ -78,7 +79,7 @@ def reread(
         _store(truth, account, _Source(name, known, source, store.with_suffix(MESSAGES), fields), redaction, kept)
     if path.suffix != GROWING_LINES:  # a client may write a document for each call, and delete it
         return account, status.st_size
-    lasts = (truth.turns.session(session).facts.get("shown_last") for session in account.sessions)
+    lasts = (shown_last(truth.turns.session(session)) for session in account.sessions)
     now = msgspec.structs.replace(now, lasts=frozenset(filter(None, lasts)))
     write_state(cache, store, msgspec.msgpack.encode(now))
     return account, status.st_size

@@ -10,6 +10,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from slicebase.core.ids import turn_id
+from slicebase.graph.session import SHOWN_FACT, shown_last
 from slicebase.graph.turn import Parent, Session, Turn
 from slicebase.importers import chatgpt
 from slicebase.importers.values import Batch
@@ -24,7 +25,7 @@ def with_own_ids(truth: Truth, batch: Batch) -> Batch:
     if session is None or session.format not in _FORMATS or not batch.turns:
         return batch
     own = {turn.id: turn for turn in batch.turns}
-    shown = session.facts.get("shown_last")
+    shown = shown_last(session)
     named = {parent.id for turn in batch.turns for parent in turn.parents} | ({shown} if shown else set())
     elsewhere = {
         stored.record.id: stored.record
@@ -37,7 +38,7 @@ def with_own_ids(truth: Truth, batch: Batch) -> Batch:
     names = {name: other for name, other in derived.items() if name in taken or other in earlier}
     if not names:
         return batch
-    facts = {**session.facts, "shown_last": names.get(shown, shown)} if shown else session.facts
+    facts = {**session.facts, SHOWN_FACT: names.get(shown, shown)} if shown else session.facts
     renamed = tuple(_renamed(turn, names) for turn in batch.turns)
     return replace(batch, session=Session(session.id, session.format, session.title, facts), turns=renamed)
 

@@ -17,7 +17,7 @@ from slicebase.files.model import Conversation
 from slicebase.files.slice_file import SliceFile
 from slicebase.graph.binary32 import shortest
 from slicebase.graph.record import read_parts
-from slicebase.graph.session import fact, resume_command
+from slicebase.graph.session import copy_hint, fact, resume_command
 from slicebase.graph.turn import Edge, Turn, turn_text
 from slicebase.importers.conversation import export_conversation
 from slicebase.truth.truth import Truth
@@ -116,15 +116,17 @@ def show(truth: Truth, reference: str) -> dict[str, Any]:
 
 def export_session(truth: Truth, session: str, file_id: str) -> SliceFile:
     """Returns a session as a slice file. Refuses a session with purged texts: they cannot be exported."""
-    turns: list[Turn] = []
+    described, turns = truth.turns.session(session), list[Turn]()
     for stored in truth.turns.of_session(session):
         text = truth.texts.get(f"session:{session}", stored.record.content_hash)
         turn = truth.turn(stored.record.id)
         if turn is None or text is None or text.data is None:
             raise SlicebaseError("purged", f"the text of turn:{stored.record.id} was purged")
         turns.append(turn)
+    if not turns:
+        raise SlicebaseError("no-turn", f"session:{session} has no turns of its own", hint=copy_hint(described))
     links = [Edge(link.parent, link.child, link.type) for link in truth.turns.links_of(session)]
-    header, lines = export_conversation(truth.turns.session(session), turns, links)
+    header, lines = export_conversation(described, turns, links)
     return new_file(
         id=file_id,
         title=header["title"],

@@ -306,7 +306,7 @@ class Transcript:
         if before is None and not draft.parent and record.get("isSidechain") is True:
             self._link(self.agents.agents.root(self._keys(record, draft), turn))
         self.agents.called(draft.parts, self._base(record), turn)
-        named = as_name(record.get("sourceToolAssistantUUID"))
+        named = thread.id_of(record.get("sourceToolAssistantUUID"))
         turns = list(answered.values()) or ([named] if named else [])
         self._link(self.agents.returned(record.get("toolUseResult"), answered, turns, self._base(record)))
 
@@ -363,7 +363,7 @@ class Transcript:
 
     def _queue_operation(self, record: SourceRecord) -> None:
         session = self._session_of(record)
-        operation = record.get("operation")
+        operation = as_name(record.get("operation"))
         if self.queues[session].operate(operation, record.get("content"), record.get("timestamp")):
             self.builder.postpone()
         else:

@@ -49,10 +49,12 @@ def event_kind(event: CodexEvent) -> str:
 
 def is_silent(event: CodexEvent) -> bool:
     """Returns whether an event is known to have no text for a model, or to have been read."""
-    if event.get("type") == "item_completed":
+    kind = as_name(event.get("type"))
+    if kind == "item_completed":
         item = event.get("item")
-        return isinstance(item, dict) and (item.get("type") in _SILENT_ITEMS or item.get("type") in _ITEMS)
-    return event_kind(event) in SILENT_EVENTS or event.get("type") in _EVENTS
+        inner = as_name(item.get("type")) if isinstance(item, dict) else None
+        return inner in _SILENT_ITEMS or inner in _ITEMS
+    return event_kind(event) in SILENT_EVENTS or kind in _EVENTS
 
 
 def event_content(event: CodexEvent) -> Content | None:
@@ -256,7 +258,7 @@ class ToldTexts:
         return found
 
     def _unsaid(self, event: CodexEvent, parts: tuple[Part, ...]) -> tuple[Part, ...]:
-        kind = event.get("type")
+        kind = as_name(event.get("type"))
         fresh = parts if kind in _REPEATED else self.new(parts)
         return tuple(part for part in fresh if not self._is_near(part.text or "", kind))
 

@@ -14,8 +14,10 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from slicebase.core.hashing import canonical, is_digest
+from slicebase.core.ids import is_uuid
 from slicebase.core.times import to_text
 from slicebase.errors import SlicebaseError
+from slicebase.graph.session import SHOWN_FACT, stated_facts
 from slicebase.graph.turn import EDGE_TYPES, Edge, Parent, Part, Session, Turn, turn_text
 from slicebase.importers.batches import BatchBuilder
 from slicebase.importers.blocks import ROLES_BY_NAME, Flag, as_name, as_text, marked, parts_of, text_parts
@@ -57,9 +59,15 @@ def _header(head: bytes, name: str) -> _Header:
         file = SliceFile.parse(head, name)
     except SlicebaseError:
         return _Header()
-    facts = {key: value for key, value in file.meta.items() if isinstance(value, str | int | bool)}
     is_conversation = file.body_type == "conversation"
-    return _Header(is_conversation, file.conversation.session_id, file.title, facts, file.body_line - 1)
+    return _Header(is_conversation, file.conversation.session_id, file.title, _facts(file.meta), file.body_line - 1)
+
+
+def _facts(meta: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the facts in the metadata of a file. An export also names the turn that is shown last."""
+    given = {key: value for key, value in meta.items() if isinstance(value, str | int | bool)}
+    shown = {key: value for key, value in given.items() if key == SHOWN_FACT and is_uuid(str(value))}
+    return stated_facts({key: value for key, value in given.items() if key not in shown}) | shown
 
 
 def start(options: Options) -> Read:

@@ -19,6 +19,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any, Final, NamedTuple
 
+from slicebase.graph.session import stated_facts
 from slicebase.graph.turn import Part, Role
 from slicebase.importers.batches import BatchBuilder
 from slicebase.importers.blocks import (
@@ -238,7 +239,7 @@ class _Facts:
         self._is_noted = False
 
     def add(self, stated: Iterable[tuple[str, Any]], where: str) -> None:
-        given, _ = repaired(dict(stated))
+        given, _ = repaired(stated_facts(dict(stated)))
         for name, value in given.items():
             shown = _cut(value)
             if (self._left < 0 or shown != value) and not self._is_noted:

@@ -27,7 +27,7 @@ from slicebase.core.hashing import digest
 from slicebase.graph.turn import Part, Role
 from slicebase.importers.blocks import parts_of
 from slicebase.importers.claude_records import BOUNDARY, answer_of, call_ids, content_of, is_prompt, result_ids
-from slicebase.importers.json_stream import fingerprint
+from slicebase.importers.json_stream import fingerprint, repaired
 from slicebase.importers.thread import SourceRecord
 
 _KINDS: Final = ("prompt", "notice", "command")  # in the order in which a client takes them out
@@ -277,7 +277,7 @@ def _parts(content: Any) -> tuple[Part, ...]:
 
 
 def _texts_of(record: SourceRecord) -> list[str]:
-    content = content_of(record, lambda _reason, _detail: None)
+    content = content_of(repaired(record)[0], lambda _reason, _detail: None)
     return _texts(content[1]) if isinstance(content, tuple) else []
 
 

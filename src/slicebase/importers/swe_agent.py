@@ -20,7 +20,7 @@ from slicebase.graph.turn import Part, Role
 from slicebase.importers.batches import BatchBuilder
 from slicebase.importers.blocks import Flag, as_name, as_text, marked, no_flag, parts_of, text_parts
 from slicebase.importers.elements import json_records
-from slicebase.importers.json_stream import RecordLine, fingerprint, without
+from slicebase.importers.json_stream import RecordLine, fingerprint, repaired, without
 from slicebase.importers.silence import holds_text
 from slicebase.importers.thread import Build, Fault, NonTurn, SourceRecord, Thread, TurnDraft, read_sessions
 from slicebase.importers.times import SourceClock
@@ -193,8 +193,9 @@ class _Reader:
 
     def _demonstrate(self, thread: Thread, entry: _Entry) -> Iterator[Batch]:
         """Adds a demonstration, which the model saw before its task. It has no position, so its hash is its id."""
-        text, _ = _content(entry.value.get("content"), no_flag)
-        name = f"demonstration {fingerprint(entry.value, ESSENCE).hash}"
+        record, source_hash, _ = fingerprint(entry.value, ESSENCE)
+        text, _ = _content(record.get("content"), no_flag)
+        name = f"demonstration {source_hash}"
         yield from self._add_aside(thread, entry, TurnDraft("system", tuple(text_parts(text)), name), "demonstration")
 
     def _add_aside(self, thread: Thread, entry: _Entry, draft: TurnDraft, kind: str) -> Iterator[Batch]:
@@ -219,7 +220,8 @@ class _Reader:
 
 def _lines(value: Any) -> list[str]:
     """Returns the lines of what an entry says."""
-    said = [_content(value.get(key), no_flag)[0] for key in sorted(_CONTENT)] if isinstance(value, dict) else []
+    given = repaired(value)[0] if isinstance(value, dict) else {}
+    said = [_content(given.get(key), no_flag)[0] for key in sorted(_CONTENT)]
     return [line.strip() for text in said for line in text.splitlines() if line.strip(" `")]
 
 

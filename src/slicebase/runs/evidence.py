@@ -127,7 +127,7 @@ def _check_span(chunk: Chunk, span: Span) -> None:
 
 
 _CORPORA: Mapping[str, str] = {
-    "turn": r"session:.+",
+    "turn": r"session:(?s:.+)",
     "row": r"file:{owner}",
     "sec": r"file:{owner}",
     "doc": r"doc:sha256:{owner}[0-9a-f]{{48}}",

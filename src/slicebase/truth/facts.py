@@ -6,14 +6,11 @@ from msgspec.structs import replace
 
 from slicebase.core.hashing import raw_digest
 from slicebase.graph.record import SessionRecord, read_session, session_bytes, session_record
+from slicebase.graph.session import COPY_FACT, PURGED_FACT, SHOWN_FACT
 from slicebase.graph.turn import Session
 from slicebase.truth.chains import Chain
 from slicebase.truth.database import Database
 from slicebase.truth.texts import keep_texts
-
-PURGED_FACT = "purged"  # what marks a session of which something was purged
-COPY_FACT = "copy_of"  # the session that has all turns of a session which has none of its own; empty if none has all
-
 
 # Where a session was held: a copy of its turns in another folder does not move it.
 _HELD = ("cwd", "git_branch", "version")
@@ -67,4 +64,4 @@ def without_texts(session: Session) -> Session:
 
 
 def _kept_facts(session: Session) -> dict[str, Any]:
-    return {name: value for name, value in session.facts.items() if name == "shown_last"}
+    return {name: value for name, value in session.facts.items() if name == SHOWN_FACT}

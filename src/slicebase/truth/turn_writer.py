@@ -16,10 +16,11 @@ from slicebase.graph.record import (
     link_bytes,
     record_bytes,
 )
+from slicebase.graph.session import COPY_FACT
 from slicebase.graph.turn import Edge, Session, Turn
 from slicebase.truth.chains import Chain, head_of
 from slicebase.truth.database import Database
-from slicebase.truth.facts import COPY_FACT, append_facts
+from slicebase.truth.facts import append_facts
 from slicebase.truth.nodes import annotate_nodes, link_node
 from slicebase.truth.texts import keep_texts
 

@@ -20,6 +20,7 @@ from slicebase.context.handover import HANDOVER_RULES, Handover, HandoverClaim, 
 from slicebase.context.projection import Projected, project, terms_of
 from slicebase.core.hashing import canonical, digest
 from slicebase.errors import SlicebaseError
+from slicebase.graph.session import copy_hint
 from slicebase.graph.turn import Turn
 from slicebase.history.paths import Paths
 from slicebase.importers.subagents import SUBAGENT
@@ -66,8 +67,10 @@ def project_session(
     truth, now = parts.truth, parts.surroundings.now()
     acts = runs.log.acts()
     paths = Paths(truth)
-    turns = paths.to_leaf(session, leaf)
-    steps = step_at or steps_of(truth.turns.session(session).format)
+    stored, turns = truth.turns.session(session), paths.to_leaf(session, leaf)
+    if not turns:
+        raise SlicebaseError("bad-transcript", "a session without turns cannot be a run", hint=copy_hint(stored))
+    steps = step_at or steps_of(stored.format)
     projected = project(turns, started=terms_of(turns, *terms), evidence=truth.ledger, step_at=steps)
     found = handover(turns, _agents(truth, paths, session, turns))
     try:

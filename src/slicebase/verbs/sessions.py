@@ -11,13 +11,12 @@ from slicebase.context.match import unwanted
 from slicebase.context.query import read
 from slicebase.core.times import to_text
 from slicebase.errors import SlicebaseError
-from slicebase.graph.session import OfSession, fact
+from slicebase.graph.session import COPY_FACT, PURGED_FACT, OfSession, fact
 from slicebase.graph.turn import Session
 from slicebase.index.entries import EVERY_FILE
 from slicebase.index.session_figures import SessionFigures
 from slicebase.index.turn_search import Bounds
 from slicebase.index.upkeep import ask_turns
-from slicebase.truth.facts import COPY_FACT, PURGED_FACT
 from slicebase.truth.truth import Truth
 from slicebase.verbs.narrow import narrowed
 from slicebase.verbs.parts import Parts
