@@ -64,6 +64,11 @@ def without_unspaced(text: str) -> str:
     return _unspaced().sub(" ", text)
 
 
+def is_spaced(letter: str) -> bool:
+    """Returns whether this is a letter or a digit of a script with spaces between words."""
+    return letter.isalnum() and (letter.isascii() or not _unspaced().match(letter))
+
+
 def _characters_and_pairs(match: re.Match[str]) -> str:
     run = match[0]
     return f" {' '.join(run)} {' '.join(map(''.join, pairwise(run)))} "

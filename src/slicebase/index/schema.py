@@ -4,14 +4,14 @@ The tables contain nothing that the files, and the notes that they point to, do 
 case, without accents, by their stems, in any script.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import accumulate
 from typing import Final, cast
 
 import apsw
 
 from slicebase.context.snippets import Token
-from slicebase.context.words import in_usual_form
+from slicebase.context.words import in_usual_form, runs
 from slicebase.index.disposable import DatabaseLayout
 
 # Words
@@ -32,12 +32,21 @@ class Tokenizer:
     def tokens(self, text: str) -> list[Token]:
         """Returns the words of a text: start, end and stem of each."""
         usual = in_usual_form(text)
-        data = usual.text.encode()
+        tokens = self._in_one(usual.text) if usual.text.isascii() else list(self._by_script(usual.text))
+        return [(*usual.span(start, end), stem) for start, end, stem in tokens] if usual.starts else tokens
+
+    def _in_one(self, text: str) -> list[Token]:
+        data = text.encode()
         found = self._tokenizer(data, apsw.FTS5_TOKENIZE_DOCUMENT, None, include_colocated=False)
         tokens = cast("list[Token]", found)
-        if not usual.text.isascii():
-            tokens = _in_characters(data, tokens)
-        return [(*usual.span(start, end), stem) for start, end, stem in tokens] if usual.starts else tokens
+        return tokens if text.isascii() else _in_characters(data, tokens)
+
+    def _by_script(self, text: str) -> Iterator[Token]:
+        """Yields the words of a text; a script without spaces begins and ends them: `Python` in `Python代码`."""
+        place = 0
+        for piece, _ in runs(text):
+            yield from ((place + start, place + end, stem) for start, end, stem in self._in_one(piece))
+            place += len(piece)
 
     def stems(self, text: str) -> list[str]:
         """Returns the stems of the words of a text."""
