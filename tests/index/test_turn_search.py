@@ -242,6 +242,13 @@ def test_quoted_emoji_of_several_characters_are_found_and_excluded(sign: str) ->
     assert found(texts, f'done -"{sign}"') == [texts[1]]
 
 
+def test_half_of_a_surrogate_pair_is_searched_as_it_is_imported() -> None:
+    texts = ["caf\ufffd opens", "tea \U0001f600 now"]
+    assert found(texts, "caf\udce9") == found(texts, '"caf\udce9 o"') == [texts[0]]
+    assert found(texts, '"\ud83d\ude00"') == [texts[1]]
+    assert found(texts, '"\ud800"') == [texts[0]]
+
+
 def test_a_pasted_page_of_identifiers_is_a_query() -> None:
     assert not hits({"t": "nothing"}, " ".join(f"name_{at}" for at in range(1_100)))
     names = [f"name_{at}" for at in range(110)]
