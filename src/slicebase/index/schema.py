@@ -4,7 +4,7 @@ The tables contain nothing that the files, and the notes that they point to, do 
 case, without accents, by their stems, in any script.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import accumulate
 from typing import Final, cast
 
@@ -32,7 +32,8 @@ class Tokenizer:
     def tokens(self, text: str) -> list[Token]:
         """Returns the words of a text: start, end and stem of each."""
         usual = in_usual_form(text)
-        tokens = self._in_one(usual.text) if usual.text.isascii() else list(self._by_script(usual.text))
+        pieces = [piece for piece, _ in runs(usual.text)]
+        tokens = self._in_one(pieces[0]) if len(pieces) == 1 else list(self._by_piece(pieces))
         return [(*usual.span(start, end), stem) for start, end, stem in tokens] if usual.starts else tokens
 
     def _in_one(self, text: str) -> list[Token]:
@@ -41,10 +42,10 @@ class Tokenizer:
         tokens = cast("list[Token]", found)
         return tokens if text.isascii() else _in_characters(data, tokens)
 
-    def _by_script(self, text: str) -> Iterator[Token]:
-        """Yields the words of a text; a script without spaces begins and ends them: `Python` in `Python代码`."""
+    def _by_piece(self, pieces: Iterable[str]) -> Iterator[Token]:
+        """Yields the words of a text in pieces: a script without spaces begins and ends words, as in `Python代码`."""
         place = 0
-        for piece, _ in runs(text):
+        for piece in pieces:
             yield from ((place + start, place + end, stem) for start, end, stem in self._in_one(piece))
             place += len(piece)
 
