@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slicebase.context.forms import for_index
-from slicebase.context.words import for_question, label, states_rule
+from slicebase.context.words import for_question, has_foreign_letters, label, runs, simplified, states_rule
 
 
 @pytest.mark.parametrize(
@@ -54,3 +54,12 @@ def test_whatever_is_looked_up_of_a_text_was_indexed_of_it(text: str) -> None:
 )
 def test_a_rule_says_what_is_always_or_never_to_be_done_or_preferred(text: str, expected: bool) -> None:
     assert states_rule(text) == expected
+
+
+def test_what_has_no_foreign_letter_by_its_bytes_is_read_as_it_is_beside_one() -> None:
+    """The foreign letter makes the patterns of letters look at the sign."""
+    for code in {*range(0x80, 0x3_0000), *range(0xE_0000, 0xE_0200)} - {*range(0xD800, 0xE000)}:
+        if not has_foreign_letters(chr(code)):
+            text = f"\u0436 {chr(code)} a{chr(code)}"
+            assert for_index(text) == simplified(text) == text, hex(code)
+            assert list(runs(text)) == [(text, False)], hex(code)

@@ -235,6 +235,20 @@ def test_quoted_signs_without_a_letter_are_found() -> None:
     assert found(["map(x => y)", "done 🎉", "a & b"], '"🎉"') == ["done 🎉"]
 
 
+@pytest.mark.parametrize("sign", ["❤️", "👍🏽", "👨\u200d👩\u200d👧", "🇩🇪", "1️⃣", "\ufe0f", "\u0301"])
+def test_quoted_emoji_of_several_characters_are_found_and_excluded(sign: str) -> None:
+    texts = [f"done {sign} today", "done today", f"xray {sign}"]
+    assert found(texts, f'done "{sign}"') == found(texts, f'"{sign}" -xray') == [texts[0]]
+    assert found(texts, f'done -"{sign}"') == [texts[1]]
+
+
+def test_half_of_a_surrogate_pair_is_searched_as_it_is_imported() -> None:
+    texts = ["caf\ufffd opens", "tea \U0001f600 now"]
+    assert found(texts, "caf\udce9") == found(texts, '"caf\udce9 o"') == [texts[0]]
+    assert found(texts, '"\ud83d\ude00"') == [texts[1]]
+    assert found(texts, '"\ud800"') == [texts[0]]
+
+
 def test_a_pasted_page_of_identifiers_is_a_query() -> None:
     assert not hits({"t": "nothing"}, " ".join(f"name_{at}" for at in range(1_100)))
     names = [f"name_{at}" for at in range(110)]
@@ -270,6 +284,34 @@ def test_quoted_text_is_literal_and_white_space_is_any_white_space() -> None:
     assert found(texts, '"Git Commit"') == [texts[3]]
     assert found(texts, '"commit,"') == [texts[1]]
     assert found(texts, '"commit -m"') == [texts[0]]
+
+
+_SPOKEN = st.lists(
+    st.sampled_from(["it.", "exit.", "commitIt.", "it", "file", "profile", "数据", "Redis"]), min_size=1, max_size=4
+)
+
+
+@given(st.lists(_SPOKEN, min_size=1, max_size=5), _SPOKEN, st.sampled_from(["", " "]))
+@settings(max_examples=60 * MORE)
+def test_quoted_text_begins_at_the_beginning_of_a_word_also_where_it_is_excluded(
+    spoken: list[list[str]], words: list[str], between: str
+) -> None:
+    """The plain version writes a space between scripts, and where a name goes on with a capital letter."""
+    texts = {f"t{at}": between.join(each) for at, each in enumerate(spoken)}
+    quoted = between.join(words)
+    pattern = rf"(?<!\w){re.escape(_apart(quoted))}"
+    having = {
+        name
+        for name, text in texts.items()
+        if re.search(pattern, _apart(text), re.IGNORECASE if quoted == quoted.lower() else 0)
+    }
+    assert {hit.turn for hit in hits(texts, f'"{quoted}"')} == having
+    every = {f"{name} any": f"{text} any" for name, text in texts.items()}
+    assert {hit.turn for hit in hits(every, f'any -"{quoted}"')} == {f"{name} any" for name in texts.keys() - having}
+
+
+def _apart(text: str) -> str:
+    return re.sub(r"(?<=[数据])(?=\w)|(?<=\w)(?=[数据])|(?<=[a-z])(?=[A-Z])", " ", text)
 
 
 def test_an_excluded_word_or_text_is_in_no_hit() -> None:
@@ -420,11 +462,13 @@ def test_sessions_and_times_narrow(narrowed_index: TurnIndex) -> None:
 
 # How many
 
-_COUNTED = {f"t{at:03}": "heron " + ("waits" if at % 3 else "ibis_nest") for at in range(90)}
+_NESTS = ["ibis_nest", "waits", "Ibis_Nest", "waits", "ibis_nests", "waits"]
+_COUNTED = {f"t{at:03}": f"heron {_NESTS[at % 6]}" for at in range(180)}
 
 
 @pytest.mark.parametrize(
-    "query", ["heron", "heron waits", "", "ibis_nest", '"heron waits"', "heron -waits", "heron -Ibis_nest"]
+    "query",
+    ["heron", "heron waits", "", "ibis_nest", "Ibis_Nest heron", '"heron waits"', "heron -waits", "heron -Ibis_nest"],
 )
 def test_a_number_of_turns_and_sessions_is_of_all_that_match_or_says_that_there_may_be_more(query: str) -> None:
     asked = read(query)
@@ -440,6 +484,14 @@ def test_a_number_of_turns_and_sessions_is_of_all_that_match_or_says_that_there_
         for session, number in some.by_session.items():
             assert number == many[session] if some.is_exact else number <= many[session]
         assert some.total == everything.total if some.is_exact else some.total <= everything.total
+
+
+@pytest.mark.parametrize(("query", "either"), [("INDEX_FILE waits", False), ("INDEX_FILE heron", True)])
+def test_where_not_all_texts_are_compared_there_may_be_more(query: str, either: bool) -> None:
+    texts = {f"t{at:04}": "waits: GIT_index_files" if at else "a note: index_file waits" for at in range(2_100)}
+    some = searched(texts, query, either=either)
+    assert not some.is_exact
+    assert 0 < some.total < 2_100
 
 
 # Real sessions

@@ -10,7 +10,7 @@ from functools import cache, lru_cache
 from typing import Final
 
 from slicebase.context.identifiers import humps_at, humps_in
-from slicebase.context.words import UNDECOMPOSED, in_characters_and_pairs, plain, simplified
+from slicebase.context.words import UNDECOMPOSED, has_foreign_letters, in_characters_and_pairs, plain, simplified
 
 
 def for_index(text: str, humps: Collection[str] | None = None) -> str:
@@ -107,7 +107,7 @@ def _foreign_words(text: str) -> Iterator[tuple[int, str]]:
 
     Words are looked at one by one: a pattern of such a word would begin again at every letter of a long one.
     """
-    if text.isascii() or not _has_foreign().search(text):
+    if not has_foreign_letters(text) or not _has_foreign().search(text):
         return
     for run in re.finditer(r"\w+", text):
         if run[0].isascii() or not (found := _has_foreign().search(run[0])):

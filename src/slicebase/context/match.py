@@ -14,7 +14,7 @@ from slicebase.context.beginnings import indexed_beginning
 from slicebase.context.forms import in_groups, spelled
 from slicebase.context.identifiers import as_written, in_any_case, is_name, named_in
 from slicebase.context.query import Query, Term
-from slicebase.context.words import for_question, plain, runs, simplified, unaccented
+from slicebase.context.words import for_question, is_spaced, plain, runs, simplified, unaccented
 
 
 class Match(IntEnum):
@@ -131,9 +131,13 @@ def unwanted(query: Query) -> list["TermPattern"]:
     return [TermPattern(term, Match.INSIDE_ANY_CASE) for term in query.excluded if is_compared(term)]
 
 
-_START: Final = r"(?<![^\W_])"
-_START_OF_PART: Final = rf"(?:{_START}|(?-i:(?<=[^\W\d_A-Z])(?=[A-Z])))"  # also `Args` in `parseArgs`
-_END: Final = r"(?![^\W_])"
+def _begins_word(text: str, start: int) -> bool:
+    return not start or not is_spaced(text[start - 1])
+
+
+def _begins_part(text: str, start: int) -> bool:
+    """Returns whether a part of a name begins here: `Args` in `parseArgs`."""
+    return start > 0 and "A" <= text[start] <= "Z" and text[start - 1].isalpha() and not "A" <= text[start - 1] <= "Z"
 
 
 _CASELESS: Final = "ſıİ\u212a"  # what `re` takes for a letter of ASCII in another case
@@ -142,7 +146,8 @@ _CASELESS: Final = "ſıİ\u212a"  # what `re` takes for a letter of ASCII in an
 class TermPattern:
     """The pattern of a term in texts, for one way to match. Any white space is as good as any other.
 
-    It is compiled for the first text that may have it: a pasted page of names has a thousand.
+    It is compiled for the first text that may have it: a pasted page of names has a thousand. It has the letters alone,
+    for which `re` searches fast; whether they begin and end with words is looked at where they are.
     """
 
     def __init__(self, term: Term, match: Match) -> None:
@@ -150,17 +155,18 @@ class TermPattern:
         self.match = match
         exact = match in (Match.WHOLE, Match.INSIDE) or (term.quoted and term.text != term.text.lower())
         self._is_exact = exact and not term.begins
+        self._is_whole = term.whole and match in (Match.WHOLE, Match.ANY_CASE)
         letters = max(simplified(term.text).split(), key=len, default="")
         self._letters = letters if self._is_exact else letters.lower()
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
-        """The regular expression of the term."""
-        return re.compile(self._written(self.term.text), 0 if self._is_exact else re.IGNORECASE)
+        """The regular expression of the term's letters."""
+        return re.compile(_spelled_out(self.term.text), 0 if self._is_exact else re.IGNORECASE)
 
     @cached_property
     def _others(self) -> list[re.Pattern[str]]:
-        return [re.compile(self._written(form), re.IGNORECASE) for form in self.term.other]
+        return [re.compile(_spelled_out(form), re.IGNORECASE) for form in self.term.other]
 
     def may_match(self, text: str) -> bool:
         """Returns whether the pattern can match in a text: whether that has the letters of the longest word."""
@@ -174,20 +180,31 @@ class TermPattern:
     def _forms(self) -> bool:
         return self.match == Match.OTHER_FORM and self.term.whole
 
-    def _written(self, text: str) -> str:
-        words = r"\s+".join(map(re.escape, simplified(text).split()))
-        if self.term.quoted or self.term.unspaced:
-            return words
-        whole = self.term.whole and self.match in (Match.WHOLE, Match.ANY_CASE)
-        start = (_START if whole else _START_OF_PART) if text[:1].isalnum() else ""
-        return f"{start}{words}{_END if whole and text[-1:].isalnum() else ''}"
+    def _found(self, pattern: re.Pattern[str], text: str) -> Iterator[tuple[int, int]]:
+        """Yields the spans of a pattern in a text."""
+        at = 0
+        while found := pattern.search(text, at):
+            start, end = found.span()
+            fits = self._fits(text, start, end)
+            at = max(end, start + 1) if fits else start + 1
+            if fits:
+                yield start, end
+
+    def _fits(self, text: str, start: int, end: int) -> bool:
+        """Returns whether a span begins as a word does, or a part of a name, and ends as a word if it has to."""
+        if not is_spaced(text[start : start + 1]) or _begins_word(text, start):
+            begins = True
+        else:
+            begins = not self._is_whole and _begins_part(text, start)
+        goes_on = is_spaced(text[end - 1 : end]) and is_spaced(text[end : end + 1])
+        return begins and not (self._is_whole and goes_on)
 
     def places(self, text: str) -> Iterator[tuple[int, int]]:
         """Yields the spans of the term in a text; of a beginning, those of whole words."""
         if self.may_match(text):
             goes_on = self.term.begins and not self.term.quoted
             sought = re.compile(rf"{self.pattern.pattern}\w*", re.IGNORECASE) if goes_on else self.pattern
-            yield from (match.span() for match in sought.finditer(text))
+            yield from self._found(sought, text)
 
     def in_forms(self, forms: Iterable[tuple[int, int, str]]) -> Iterator[tuple[int, int]]:
         """Yields the spans of words whose other forms begin with the term: `muell*` for `Müller`."""
@@ -197,14 +214,21 @@ class TermPattern:
     def is_in(self, text: str) -> bool:
         """Returns whether a text has the term."""
         usual = simplified(text)
-        if self.may_match(usual) and self.pattern.search(usual):
+        if self.may_match(usual) and self._has(self.pattern, usual):
             return True
         if not self._may_differ(usual):
             return False
         if self._forms:
             grouped = set(in_groups(usual))
-            return any(form in grouped for form in self.term.other) or any(each.search(usual) for each in self._others)
-        return any(self.pattern.search(form) for form in (unaccented(usual), spelled(usual), unaccented(plain(usual))))
+            return any(form in grouped for form in self.term.other) or any(
+                self._has(each, usual) for each in self._others
+            )
+        return any(
+            self._has(self.pattern, form) for form in (unaccented(usual), spelled(usual), unaccented(plain(usual)))
+        )
+
+    def _has(self, pattern: re.Pattern[str], text: str) -> bool:
+        return any(True for _ in self._found(pattern, text))
 
     def may_be_in(self, text: str) -> bool:
         """Returns whether a text can have the term, by its letters: this takes no regular expression."""
@@ -214,6 +238,10 @@ class TermPattern:
     def _may_differ(self, usual: str) -> bool:
         """Returns whether a text can have the term with other letters: in another form, or with accents."""
         return self._forms or (self.term.begins and not self.term.quoted and not usual.isascii())
+
+
+def _spelled_out(text: str) -> str:
+    return r"\s+".join(map(re.escape, simplified(text).split()))
 
 
 def named_forms(term: Term, match: Match) -> tuple[str, ...]:

@@ -84,6 +84,8 @@ _TYPED: Final = re.compile(
 def read(typed: str) -> Query:
     """Reads a query."""
     text = typed[:_LONGEST].replace("\0", " ")  # a NUL would end an FTS5 query
+    if not text.isascii():  # half of a surrogate pair is read as it is imported
+        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     wanted: dict[Term, None] = {}
     excluded: dict[Term, None] = {}
     filters: dict[Filter, None] = {}

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from slicebase.context.forms import formed, respelled
 from slicebase.context.match import Match, TermPattern
 from slicebase.context.query import Term
-from slicebase.context.words import ASKING, character_start, folded, in_usual_form, next_character
+from slicebase.context.words import ASKING, character_start, folded, has_foreign_letters, in_usual_form, next_character
 
 _WIDTH: Final = 200  # characters
 _SPACE: Final = re.compile(r"\s+")
@@ -70,7 +70,7 @@ class Marker:
                 places = [*sought.places(folded(usual))] or sought.in_forms(respelled(usual))
                 found += (TermMark(*read.span(start, end), number) for start, end in places)
         if missing := self._formed.keys() - {mark.term for mark in found}:
-            low = usual.lower() if usual.isascii() else None  # accents may stand between the letters
+            low = None if has_foreign_letters(usual) else usual.lower()  # accents may stand between the letters
             if missing := {number for number in missing if low is None or self._formed[number] in low}:
                 other = self._in_other_forms(usual, missing)
                 found += (TermMark(*read.span(start, end), number) for start, end, number in other)

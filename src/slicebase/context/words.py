@@ -32,6 +32,21 @@ _UNSPACED: Final = (
 )
 
 
+# Letters outside of ASCII by their first bytes, and not signs, arrows and emoji, which most texts have: to compile the
+# patterns of letters takes longer than to look for these in all texts that a search shows.
+_FOREIGN: Final = rb"[\xc3-\xe1\xe3-\xee\xf1-\xf4]|\xe2\x84|\xef(?!\xb8\x8f)|\xf0[^\x9f]"
+
+
+@cache
+def _foreign() -> re.Pattern[bytes]:
+    return re.compile(_FOREIGN)
+
+
+def has_foreign_letters(text: str) -> bool:
+    """Returns whether a text has letters, digits or accents outside of ASCII; some signs in circles are none."""
+    return not text.isascii() and _foreign().search(text.encode("utf-8", "surrogatepass")) is not None
+
+
 @cache
 def _unspaced() -> re.Pattern[str]:
     """Returns the pattern, compiled on first use: a command with only ASCII words does not need it."""
@@ -46,7 +61,7 @@ def _has_unspaced_or_wide() -> re.Pattern[str]:
 
 def in_characters_and_pairs(text: str) -> str:
     """Returns the text with scripts without spaces as single characters and as pairs."""
-    if text.isascii() or not _has_unspaced_or_wide().search(text):
+    if not has_foreign_letters(text) or not _has_unspaced_or_wide().search(text):
         return text
     return _unspaced().sub(_characters_and_pairs, simplified(text))
 
@@ -62,6 +77,11 @@ def for_question(text: str) -> str:
 def without_unspaced(text: str) -> str:
     """Returns a text with spaces in place of scripts that have none."""
     return _unspaced().sub(" ", text)
+
+
+def is_spaced(letter: str) -> bool:
+    """Returns whether this is a letter or a digit of a script with spaces between words."""
+    return letter.isalnum() and (letter.isascii() or not _unspaced().match(letter))
 
 
 def _characters_and_pairs(match: re.Match[str]) -> str:
@@ -83,7 +103,7 @@ def simplified(text: str) -> str:
     A letter and its accents are one character, if there is one for them. The form of a letter may be longer or shorter
     than the letter: `in_usual_form` keeps the places.
     """
-    if text.isascii() or not _has_other_form().search(text):
+    if not has_foreign_letters(text) or not _has_other_form().search(text):
         return text
     return _other_form().sub(lambda match: _usual_form(match[0]), text.translate(_WIDE))
 
@@ -258,7 +278,7 @@ def states_rule(text: str) -> bool:
 def runs(text: str) -> Iterator[tuple[str, bool]]:
     """Yields the text in pieces, each with whether it is in a script without spaces."""
     place = 0
-    for match in () if text.isascii() else _unspaced().finditer(text):
+    for match in _unspaced().finditer(text) if has_foreign_letters(text) else ():
         yield text[place : match.start()], False
         yield match[0], True
         place = match.end()

@@ -4,6 +4,7 @@ Evidence is cut from `turn_text` (ruling 36). The readable text differs in tool 
 text, without the marks of JSON.
 """
 
+import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
@@ -103,8 +104,20 @@ def _named_files(value: Any, depth: int = 0) -> Iterator[str]:
 
 
 def plain_text(parts: Iterable[Part]) -> str:
-    """Returns the text of a turn as it is searched: like the readable one, without marks."""
+    """Returns the text of a turn like the readable one, without marks."""
     return "\n\n".join(text for part in parts if (text := _plain(part)))
+
+
+_COLOURS: Final = r"\x1b\[[0-?]*[mK]"  # compiled on first use: most texts have none
+
+
+def searched_text(parts: Iterable[Part]) -> str:
+    """Returns the text of a turn as it is searched: the plain one, without the colours of a terminal.
+
+    They stand inside words: `\x1b[31merror`.
+    """
+    text = plain_text(parts)
+    return re.sub(_COLOURS, "", text) if "\x1b[" in text else text
 
 
 def spoken_text(parts: Iterable[Part]) -> str:

@@ -10,7 +10,7 @@ from slicebase.context.match import Attempt
 from slicebase.context.query import Term
 from slicebase.index.asked import Search
 from slicebase.index.entries import Filters
-from slicebase.index.nearby import LONGEST_MISTYPED, known_words, swaps
+from slicebase.index.nearby import LONGEST_MISTYPED, has_words, known_words, swaps
 from slicebase.index.schema import Tokenizer
 
 _MOST_WORDS: Final = 3
@@ -28,7 +28,8 @@ def similar_words(
 ) -> Iterator[str]:
     """Yields a hint for each of the first terms that the index does not have, if it has similar words."""
     for term in terms[:_MOST_TERMS]:
-        stems = [] if term.begins or term.unspaced else _similar(connection, reader, term)
+        is_word = has_words(reader, term) and not term.begins and not term.unspaced
+        stems = _similar(connection, reader, term) if is_word else []
         words = dict.fromkeys(_word(reader, stem, texts_with(stem)) for stem in stems)
         if words:
             yield f"for {term.text} there is {' or '.join(words)}"

@@ -41,9 +41,14 @@ def known_terms(
 
     A word that the index does not have gets another form, in which two letters are exchanged.
     """
-    having = [term for term in terms if reader.stems(term.text)]
+    having = [term for term in terms if has_words(reader, term)]
     chosen = having if not parts else list(dict.fromkeys(part for term in having for part in _parts_of(term)))
     return [_known(connection, reader, term) for term in chosen]
+
+
+def has_words(reader: Tokenizer, term: Term) -> bool:
+    """Returns whether the index knows a term: signs, emoji and accents alone are no words, though it reads some."""
+    return any(map(str.isalnum, term.text)) and bool(reader.stems(term.text))
 
 
 def _parts_of(term: Term) -> list[Term]:

@@ -4,14 +4,14 @@ The tables contain nothing that the files, and the notes that they point to, do 
 case, without accents, by their stems, in any script.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from itertools import accumulate
 from typing import Final, cast
 
 import apsw
 
 from slicebase.context.snippets import Token
-from slicebase.context.words import in_usual_form
+from slicebase.context.words import in_usual_form, runs
 from slicebase.index.disposable import DatabaseLayout
 
 # Words
@@ -32,12 +32,22 @@ class Tokenizer:
     def tokens(self, text: str) -> list[Token]:
         """Returns the words of a text: start, end and stem of each."""
         usual = in_usual_form(text)
-        data = usual.text.encode()
+        pieces = [piece for piece, _ in runs(usual.text)]
+        tokens = self._in_one(pieces[0]) if len(pieces) == 1 else list(self._by_piece(pieces))
+        return [(*usual.span(start, end), stem) for start, end, stem in tokens] if usual.starts else tokens
+
+    def _in_one(self, text: str) -> list[Token]:
+        data = text.encode()
         found = self._tokenizer(data, apsw.FTS5_TOKENIZE_DOCUMENT, None, include_colocated=False)
         tokens = cast("list[Token]", found)
-        if not usual.text.isascii():
-            tokens = _in_characters(data, tokens)
-        return [(*usual.span(start, end), stem) for start, end, stem in tokens] if usual.starts else tokens
+        return tokens if text.isascii() else _in_characters(data, tokens)
+
+    def _by_piece(self, pieces: Iterable[str]) -> Iterator[Token]:
+        """Yields the words of a text in pieces: a script without spaces begins and ends words, as in `Python代码`."""
+        place = 0
+        for piece in pieces:
+            yield from ((place + start, place + end, stem) for start, end, stem in self._in_one(piece))
+            place += len(piece)
 
     def stems(self, text: str) -> list[str]:
         """Returns the stems of the words of a text."""

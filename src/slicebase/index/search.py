@@ -18,7 +18,7 @@ from slicebase.core.refs import Ref
 from slicebase.errors import refuse_out_of_range
 from slicebase.index.asked import Search
 from slicebase.index.entries import COLUMNS, EVERY_FILE, FileEntry, conditions, list_files
-from slicebase.index.nearby import known_terms
+from slicebase.index.nearby import has_words, known_terms
 from slicebase.index.results import FoundPassage, Hit, Results
 from slicebase.index.schema import PASSAGE_BREAK, Tokenizer
 
@@ -72,7 +72,7 @@ class _FileSearch:
         self._wanted = wanted
         self._reader = Tokenizer(connection)
         self._terms = known_terms(connection, self._reader, wanted.query.terms, parts=wanted.attempt.parts)
-        wordless = [term for term in wanted.query.terms if term.quoted and not self._reader.stems(term.text)]
+        wordless = [term for term in wanted.query.terms if term.quoted and not has_words(self._reader, term)]
         self._compared = [term for term in (*self._terms, *wordless) if is_compared(term)]
         self._unwanted = unwanted(wanted.query)
 

@@ -26,7 +26,7 @@ from slicebase.context.query import Query, Term
 from slicebase.context.words import ASKING
 from slicebase.core.hashing import canonical
 from slicebase.index.narrow import TurnFilters, conditions
-from slicebase.index.nearby import known_terms
+from slicebase.index.nearby import has_words, known_terms
 from slicebase.index.schema import Tokenizer
 
 
@@ -46,7 +46,7 @@ class FoundHits(NamedTuple):
     hits: list[TurnHit]
     total: int
     by_session: dict[str, int]
-    is_exact: bool = True  # else there may be more: not all texts were compared with the query
+    is_exact: bool = True  # else there may be more: not all texts were searched, or compared with the query
 
 
 class Bounds(NamedTuple):
@@ -82,7 +82,7 @@ class TurnSearch:
         self._attempt = attempt
         reader = Tokenizer(connection)
         self._terms = known_terms(connection, reader, query.terms, parts=attempt.parts)
-        self._wordless = [term for term in query.terms if term.quoted and not reader.stems(term.text)]
+        self._wordless = [term for term in query.terms if term.quoted and not has_words(reader, term)]
         self._unwanted = unwanted(query)
         self._suspects: set[int] | None = None  # turns that may have something unwanted
         self._text_of = text_of
@@ -92,6 +92,7 @@ class TurnSearch:
         self._first: _Condition | None = None  # what was searched, if it is all that was searched, and not compared
         self._counted: Counter[str] | None = None  # the turns of sessions that `_first` finds
         self._listed: Counter[str] | None = None  # the turns of sessions, if nothing was searched or compared
+        self._left_unread = False  # texts that might match, because many were compared
 
     def found(self, bounds: Bounds) -> FoundHits:
         """Returns the turns that match, best first, as many as are enough.
@@ -107,16 +108,21 @@ class TurnSearch:
             sessions[hit.session] += 1
             if len(hits) >= bounds.turns:
                 most = bounds.sessions if len(sessions) >= bounds.sessions else most or self._most_sessions()
-                if len(sessions) >= most or (self._first is None and len(hits) >= _MOST_READ):
+                if len(sessions) >= most or (not self._first_is_all and len(hits) >= _MOST_READ):
                     break
         else:
-            return FoundHits(hits, len(hits), sessions)
+            return FoundHits(hits, len(hits), sessions, is_exact=not self._left_unread)
         if self._listed is not None:
             return FoundHits(hits, self._listed.total(), self._listed)
         if self._first is not None:
             counted = self._numbers(self._first)
-            return FoundHits(hits, counted.total(), counted)
+            return FoundHits(hits, counted.total(), counted, self._first_is_all)
         return FoundHits(hits, len(hits), sessions, is_exact=False)
+
+    @property
+    def _first_is_all(self) -> bool:
+        """Whether nothing matches less well than what was searched first, and was not compared."""
+        return self._first is not None and (self._attempt.some or not any(term.whole for term in self._terms))
 
     def _hits(self, enough: Callable[[], bool]) -> Iterator[TurnHit]:
         if not self._terms:
@@ -162,6 +168,7 @@ class TurnSearch:
         quoted = any(term.quoted for term in self._terms)
         for read, (number, turn, session) in enumerate(self._ranked(condition)):
             if inside and compared and not quoted and read >= _MOST_READ:
+                self._left_unread = True
                 return
             if number not in self._seen and self._holds(number, turn, compared):
                 self._seen.add(number)
@@ -185,6 +192,7 @@ class TurnSearch:
         for number, turn, session in self._ranked(condition):
             if compared and number not in sure:
                 read += 1
+                self._left_unread |= read > _MOST_READ
                 if read > _MOST_READ or not any(self._holds(number, turn, [each]) for each in compared):
                     continue
             if self._holds(number, turn):
@@ -268,7 +276,7 @@ class TurnSearch:
 
     def _most_sessions(self) -> int:
         """Returns how many sessions have turns that match, at most."""
-        if self._first is not None:
+        if self._first is not None and self._first_is_all:
             return len(self._numbers(self._first))
         return len(self._listed or ()) or int(self._connection.execute("SELECT count(*) FROM session").get)
 

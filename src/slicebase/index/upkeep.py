@@ -12,7 +12,7 @@ from slicebase.context.words import states_rule
 from slicebase.core.ids import uuid_of
 from slicebase.core.times import from_text
 from slicebase.errors import SlicebaseError
-from slicebase.graph.contents import answered_in, calls_in, kind_bits, kinds_of, plain_text, spoken_text
+from slicebase.graph.contents import answered_in, calls_in, kind_bits, kinds_of, searched_text, spoken_text
 from slicebase.graph.record import LinkRecord, TurnRecord, read_link, read_parts, read_turn
 from slicebase.index.disposable import Disposable
 from slicebase.index.turn_schema import TURNS_LAYOUT, IndexedTurn, UnreadableRow
@@ -205,4 +205,4 @@ def _indexed(record: TurnRecord, place: int, text: bytes, linked: Mapping[str, l
     says_only = len(parts) == 1 and parts[0].type == "text"  # as most turns
     called = ((), ()) if says_only else (calls_in(parts), answered_in(parts))
     what = (record.role, kinds, *called, rules, place)
-    return IndexedTurn(record.id, record.session, from_text(record.time), parents, plain_text(parts), *what)
+    return IndexedTurn(record.id, record.session, from_text(record.time), parents, searched_text(parts), *what)

@@ -105,7 +105,7 @@ class SearchResult(ToolResult, frozen=True):
     files: list[FileFound]
     turns: list[TurnFound]
     total_files: int
-    total_turns: int
+    total_turns: int  # at least, if the note says so
     note: str = ""  # what is less than was asked for
     next: int | None = None
 
@@ -150,6 +150,8 @@ def _less(found: "SearchResults") -> "Iterator[str]":
         yield "Nothing has all words; these have some."
     if found.rest:
         yield f"{found.files.total + found.total_turns} have all words; what follows them has some."
+    if not found.is_exact:
+        yield f"At least {found.total_turns} turns match."
     if found.by_parts:
         yield "Nothing has the identifier as it is; these have its parts."
 

@@ -83,7 +83,7 @@ class FoundTurns(NamedTuple):
     turns: list[TurnView]
     sessions: list[FoundSession]
     total: int = 0
-    is_exact: bool = True  # else there may be more: not all texts were compared with the query
+    is_exact: bool = True  # else there may be more: not all texts were searched, or compared with the query
 
 
 class SearchResults:

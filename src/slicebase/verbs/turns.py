@@ -7,7 +7,7 @@ from slicebase.context.query import Query, Term
 from slicebase.context.snippets import Marker, Snippet, TermMark, snippet
 from slicebase.context.stretches import TextStretch, head_of, stretches
 from slicebase.core.times import known_time
-from slicebase.graph.contents import plain_text
+from slicebase.graph.contents import searched_text
 from slicebase.graph.record import TurnRecord, read_parts
 from slicebase.graph.turn import Part, turn_text
 from slicebase.index.narrow import TurnFilters
@@ -34,12 +34,12 @@ class TurnReader:
     def text(self, turn: str) -> str | None:
         """Returns the text of a turn as it is searched; None if it was purged."""
         _, parts = self._get(turn)
-        return None if parts is None else plain_text(parts)
+        return None if parts is None else searched_text(parts)
 
     def view(self, hit: TurnHit) -> TurnView:
         """Returns a turn with the part of its text that has the words."""
         record, parts = self._get(hit.turn)
-        shown = self._snippet(plain_text(parts or ()), hit.terms, hit.match)
+        shown = self._snippet(searched_text(parts or ()), hit.terms, hit.match)
         text = None if parts is None else turn_text(parts)
         return TurnView(record.id, record.session, record.role, known_time(record.time), text, hit.match, shown)
 
