@@ -147,6 +147,8 @@ class _Story:
 
     def _of_statement(self, item: TranscriptItem) -> ItemState | None:
         state = self._revisions.state(item, self._boundary)
+        if item.kind != "instruction" and self._numbered.is_passed_over(item, self._boundary):
+            return "rejected"
         if item.kind == "finding" and item.origin == "speech" and state not in OVER:
             was_begun = item.order in self._begun and is_problem(item.text)
             if self._is_settled(item) or (was_begun and self._requests.state_at(item.order, "") == "done"):

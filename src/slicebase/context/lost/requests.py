@@ -3,7 +3,7 @@
 A prompt and what follows it up to the next prompt is an exchange. An exchange is answered if it ends with words of the
 assistant that do not only announce the next step. A request is done when its answer reports it, or when the work moved
 on: a later exchange was answered. A request that was interrupted stays open, unless the next prompt goes on with it or
-a later message reports it.
+a later message reports it. One that the next prompt calls off ("never mind") is rejected.
 """
 
 import re
@@ -20,9 +20,17 @@ from slicebase.context.lost.words import content_stems, sentences
 from slicebase.graph.turn import Turn
 from slicebase.runs.values import is_blank
 
+# A prompt that begins so is about the work that was interrupted: also one that begins with "that" or "you".
 _CONTINUES: Final = re.compile(
     r"\W*(?:no|nope|wait|stop|sorry|actually|rather|instead|continue|go on|go ahead|proceed|yes|yeah|yep|ok|okay|sure|"
-    r"please continue|keep going|resume|do it|don't|do not)\b",
+    r"please continue|keep going|resume|do it|don't|do not|that|this|it|it's|that's|you|you're|too|hm+|oh|"
+    r"undo|revert)\b",
+    re.IGNORECASE,
+)
+_CALLS_OFF: Final = re.compile(
+    r"\W*(?:(?:no|ok|okay|oh|ah|hm+|actually|sorry|wait|stop|well|just)\b[\s,.:;!—–-]*)*"
+    r"(?:never ?mind\b|don't bother\b|(?:forget|scratch|drop|skip|cancel|abandon|leave)\s+(?:about\s+)?"
+    r"(?:it|that|this)\b(?!\s+(?:file|part|line|test|step|one|there|in|as|on)\b))",
     re.IGNORECASE,
 )
 _BEGINNING: Final = 60  # characters of a statement by which it is found again
@@ -92,7 +100,7 @@ class Requests:
         return self._all[at] if at >= 0 else None
 
     def state(self, item: TranscriptItem) -> ItemState:
-        """Returns the state of a request: done, open or interrupted."""
+        """Returns the state of a request: done, rejected, open or interrupted."""
         return self.state_at(item.order, item.text)
 
     def state_at(self, order: int, text: str) -> ItemState:
@@ -100,11 +108,16 @@ class Requests:
         at = bisect_right(self._orders, order) - 1
         if at < 0:
             return "open"
-        while self._all[at].is_interrupted:
+        while not self._is_called_off(at):
+            if not self._all[at].is_interrupted:
+                return "done" if at < self._moved_on or self._all[at].reports(text) else "open"
             if at + 1 == len(self._all) or not self._goes_on(self._all[at], self._all[at + 1]):
                 return "interrupted"
             at += 1
-        return "done" if at < self._moved_on or self._all[at].reports(text) else "open"
+        return "rejected"
+
+    def _is_called_off(self, at: int) -> bool:
+        return at + 1 < len(self._all) and _CALLS_OFF.match(self._all[at + 1].prompt) is not None
 
     def is_answer(self, item: TranscriptItem) -> bool:
         """Returns whether a statement stands in the words that ended an exchange, not while work went on."""

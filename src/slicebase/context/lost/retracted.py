@@ -69,6 +69,19 @@ _CLAIMS_CAUSE: Final = re.compile(
     r"\bthe (?:key|most likely|likely|only) (?:one|cause|explanation|candidate|suspect)\b",
     re.IGNORECASE,
 )
+# What may be so, up to the message that says what it is.
+_SUSPECTS: Final = re.compile(
+    r"\b(?:probably|presumably|my (?:guess|suspicion|hunch|theory|bet) is|i'd guess|most likely|"
+    r"i (?:think|suspect|guess|bet|assume) (?:it|that|this|the|we|there)|"
+    r"(?:might|may|could) be (?:the|a|an|because|due|caused)|"
+    r"(?:it|this|that) (?:seems|looks|sounds) (?:like|to be))\b",
+    re.IGNORECASE,
+)
+_FINDS_OUT: Final = re.compile(
+    r"(?:\A|[.!:]\s+)\W*confirmed\b|"
+    r"\A\W*(?:so |ok,? |no,? |hm+,? )?(?:it|that)(?:'s| is| was)(?:n't| not) (?:the|a|an|because|about|due)\b",
+    re.IGNORECASE,
+)
 _OVERRULED: Final = re.compile(
     r"\W*(?:understood|got it|ok(?:ay)?|i see|right|alright|sure|will do)\b[\s,.:;—–-]*(?:so )?you(?:'d| would)? "
     r"(?:want|prefer|like|need)\b",
@@ -113,6 +126,11 @@ class Retractions:
             (each.order, each.text) for each in told if _OVERRULED.match(each.text) and not each.of_summary
         ]
         self._orders = [order for order, _ in self._overruled]
+        self._found_out = [
+            each
+            for each in told
+            if not each.of_summary and (_CLAIMS_CAUSE.search(each.text) or _FINDS_OUT.search(each.text))
+        ]
 
     def _quoted(self) -> Iterator[Told]:
         """Yields what a prompt says that the assistant said, where the assistant gives in."""
@@ -144,7 +162,13 @@ class Retractions:
 
     def _is_left_behind(self, item: TranscriptItem, end: int) -> bool:
         """Returns whether a cause was suspected during a search that ended with another one."""
-        if item.kind != "finding" or item.origin != "speech" or not _CLAIMS_CAUSE.search(item.text):
+        if item.kind != "finding" or item.origin != "speech":
+            return False
+        if _SUSPECTS.search(item.text) and not _CLAIMS_CAUSE.search(item.text):
+            content = content_weights(item.text)
+            later = (each for each in self._found_out if item.order < each.order < end)
+            return any(share(content, each.content) < _SAID_AGAIN for each in later)
+        if not _CLAIMS_CAUSE.search(item.text):
             return False
         exchange = self._requests.exchange_of(item.order)
         if exchange is None or not exchange.is_answered or not item.order < exchange.answered_at < end:
