@@ -171,7 +171,7 @@ def test_the_lost_items_are_a_context_that_can_be_replayed_and_verified(sampled:
     assert done.exit == 0
     assert manifest["tokens_used"] <= 900
     assert manifest["left_out"]["count"]
-    assert manifest["ranker"] == "lost/5"
+    assert manifest["ranker"] == "lost/6"
     assert "Do not drop tables on staging" in done.json["text"]
     assert "## Constraints" in done.json["text"]
     replayed = sampled("replay", done.json["manifest_id"], "--json").json

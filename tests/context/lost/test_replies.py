@@ -62,6 +62,31 @@ def test_an_amount_is_a_number_with_what_it_counts_or_its_unit() -> None:
     assert amounts("2 % or 3 %") == {}
 
 
+@pytest.mark.parametrize(
+    ("answer", "prompt"),
+    [
+        ("The payment step uses Stripe Elements.", "change of plans, we signed with another one. replace stripe"),
+        ("The payment step uses Stripe Elements.", "ok. Now get rid of stripe, please"),
+        ("The total is computed on the client at the moment; the server should confirm it.", "yes do that"),
+        ("The keys are random, so a restart gives a new one.", "do so"),
+        ("I changed the parser to read it twice.", "read it once and cache it instead"),
+        ("The mean is 0.951, which is very good.", "too good. are you sure it is 0.951?"),
+    ],
+)
+def test_what_the_user_replaces_orders_or_doubts_is_over_once_that_is_done(answer: str, prompt: str) -> None:
+    script = answered(answer, prompt, "You're right, it is done.")
+    assert answer not in standing(script)
+    assert answer in standing(answered(answer, "ok. Then the next one"))
+
+
+def test_what_names_something_else_or_is_for_later_is_not_over() -> None:
+    stripe = "The payment step uses Stripe Elements."
+    assert stripe in standing(answered(stripe, "drop support for python 3.8"))
+    assert stripe in standing(answered(stripe, "remove the stripes from the background"))
+    lazy = "Loading it lazily would bring the page to about 120 kB."
+    assert lazy in standing(answered(lazy, "ok do it lazily after the translations"))
+
+
 # A suspicion
 
 

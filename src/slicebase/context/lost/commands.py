@@ -111,6 +111,7 @@ _LOOKS: Final[Mapping[str, frozenset[str]]] = name_table(
     journalctl="",
     docker="ps images logs inspect version info build run exec compose",
 )
+_CLOUDS: Final = name_set("kubectl helm aws gcloud az")
 _REMOTE_LOOKS: Final = re.compile(
     r"(?:ls|cat|tail|head|grep|rg|find|ps|df|du|free|uptime|journalctl|wc|stat|hostname|whoami|date|env|"
     r"systemctl status|docker (?:ps|logs))\b"
@@ -226,6 +227,13 @@ def changes_things(command: str) -> bool:
     if program in _LOOKS and program not in ("docker", "terraform"):
         return not _is_look(program, words)
     return _has_changing_verb(program, words)
+
+
+def looks_elsewhere(command: str) -> bool:
+    """Returns whether a command asks a cluster or a cloud for something: that it is not there is no error."""
+    words = command_words(command)
+    program = base_name(words[0]) if words else ""
+    return program in _CLOUDS and _is_look(program, words)
 
 
 def _is_look(program: str, words: Sequence[str]) -> bool:

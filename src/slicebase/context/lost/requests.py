@@ -15,9 +15,11 @@ from msgspec import Struct
 
 from slicebase.context.lost.items import ItemState, TranscriptItem
 from slicebase.context.lost.phrases import asks_to_be_told, denies, is_narration, is_report
+from slicebase.context.lost.shell import LOOKING, simple_commands
 from slicebase.context.lost.speech import INTERRUPTED, said_by_user
+from slicebase.context.lost.tools import WRITERS, command_in, tool_name
 from slicebase.context.lost.words import content_stems, sentences
-from slicebase.graph.turn import Turn
+from slicebase.graph.turn import Part, Turn
 from slicebase.runs.values import is_blank
 
 # A prompt that begins so is about the work that was interrupted: also one that begins with "that" or "you".
@@ -47,6 +49,7 @@ class Exchange(Struct):
     answered_at: int = -1  # the turn of these
     is_answered: bool = False  # they ended it: no call came after them
     is_interrupted: bool = False
+    acts: bool = False  # a file was written, or a command run that does more than look
 
     def reports(self, request: str) -> bool:
         """Returns whether the answer fulfils a request: it says what was asked, or that something was done."""
@@ -77,7 +80,13 @@ def exchanges(turns: Sequence[Turn]) -> list[Exchange]:
                 found[-1].reply = found[-1].reply or text
             elif found and part.type == "tool_call":
                 found[-1].is_answered = False
+                found[-1].acts = found[-1].acts or _acts(part)
     return found
+
+
+def _acts(call: Part) -> bool:
+    command = command_in(call.name, call.arguments)
+    return tool_name(call) in WRITERS or any(not LOOKING.match(each) for each in simple_commands(command or ""))
 
 
 class Requests:
@@ -118,6 +127,11 @@ class Requests:
 
     def _is_called_off(self, at: int) -> bool:
         return at + 1 < len(self._all) and _CALLS_OFF.match(self._all[at + 1].prompt) is not None
+
+    def was_acted_on(self, item: TranscriptItem) -> bool:
+        """Returns whether a request was answered after something was done about it, in whatever language it is."""
+        exchange = self.exchange_of(item.order)
+        return exchange is not None and exchange.acts and self.state(item) == "done"
 
     def is_answer(self, item: TranscriptItem) -> bool:
         """Returns whether a statement stands in the words that ended an exchange, not while work went on."""

@@ -61,6 +61,12 @@ _QUESTIONS: Final = re.compile(
     r"\bhow (?:can|could|would|should) (?:that|this|it|there)\b|\b(?:wrong|incorrect|not (?:true|right|correct))\b",
     re.IGNORECASE | re.DOTALL,
 )
+# Of these, an answer that agrees gives in as well: the user doubted what was said.
+_DOUBTS: Final = re.compile(
+    r"\b(?:are|r) (?:you|u|we) (?:\w+ )?(?:sure|certain)\b|\breally\s*\?|"
+    r"\bis (?:that|this|it) (?:\w+ )?(?:true|right|correct)\b|\bi doubt\b|\b(?:can't|cannot) be\b|\bmakes? no sense\b",
+    re.IGNORECASE,
+)
 _QUOTES: Final = re.compile(r"\byou (?:also )?(?:said|claimed|wrote|told me)\b[^:]{0,30}:?", re.IGNORECASE)
 _CLAIMS_CAUSE: Final = re.compile(
     rf"\bthe (?:\w+ )?(?:key|likely|probable) (?:one|{_OF_A_CAUSE})\b|\bthe {_OF_A_CAUSE} (?:is|was|here|must|seems)\b|"
@@ -196,6 +202,7 @@ def _conceded(requests: Requests) -> Iterator[_Conceded]:
         is_plain, agrees = _takes_back(first), _AGREES.match(first) is not None
         if is_plain or agrees:
             questioned = _QUESTIONS.search(each.prompt[:_BEGINNING]) is not None
+            is_plain = is_plain or (agrees and _DOUBTS.search(each.prompt[:_BEGINNING]) is not None)
             if questioned or (is_plain and agrees):
                 meant = f"{each.prompt[:_BEGINNING]} {first}"
                 names_it = any(are_related(claim.text, meant) for claim in sentences(before.answer))

@@ -14,6 +14,8 @@ _BREAK: Final = re.compile(
     r"|\n(?=\s*(?:[-*+•>#|]|\d+[.)])\s)"  # an entry of a list, a heading or a row of a table begins
     r"|\n(?=\s*[^\sa-z])"  # a line that does not continue a sentence
     r"|(?<=[.!?])[\"')*]*\s+(?=[^\sa-z])|(?<=[。！？])"
+    # Who writes without capitals ends a sentence, too; "e.g. this" and "approx. two" do not.
+    r"|(?<=[a-z]{2}[a-z\d][.!?])(?<!\betc\.)(?<!\bapprox\.)(?<!\bincl\.)(?<!\bresp\.)\s+(?=[a-z][\w']*[\s,])"
 )
 _MARKS: Final = re.compile(r"(?:\s|[-*+•>#|](?=\s)|\d+[.)](?=\s)|\[[ xX]\]|\*\*(?=\w))*")
 _FIGURE: Final = re.compile(r"\d+(?:[.,:]\d+)*")
