@@ -59,6 +59,7 @@ def sh(command: str) -> tuple[str, Any]:
         (sh("mypy src/a.py"), sh("mypy .")),
         (sh("cargo build -p x"), sh("cargo build --workspace")),
         (sh("pip install shop"), sh("pip install -U shop==2 other")),
+        (sh("pip install shop"), sh("pip install git+https://git.example.net/team/shop.git@v2")),
         (sh("kubectl apply -f k/a.yaml"), sh("kubectl apply -f k/")),
         (sh("git push"), sh("git push -u origin fix")),
         (sh("bash -c 'cd a && pytest tests/test_a.py'"), sh("pytest tests/test_a.py")),

@@ -39,6 +39,16 @@ CHANGING = [
     "bash skripte/löschen.sh", "python enviar_facturas.py",
     "make start-prod", "rake emails:weekly", "ssh web 'cat a > /etc/b'", 'psql -c "select delete_customer(4)"',
     "git stash", "git checkout -- .", "alembic revision -m x", "tox -e release", "python scripts/rotate_keys.py",
+    "alembic upgrade head", "flask db upgrade", "dotnet ef database update", "python scripts/backfill.py --commit",
+    "node scripts/index.js --env=prod", "go run main.go --reset", "cargo run --release -- --reset", "npm run test:prod",
+    "npx nx run-many --target=deploy",
+    "psql -c 'select * into b from a'",
+]  # fmt: skip
+# What is set for a script says what it is aimed at, or that it is meant.
+SET = [
+    "RAILS_ENV=production bundle exec rspec", "ENV=prod ./scripts/report.sh", "export APP_ENV=live; pytest",
+    "DRY_RUN=false python tools/recalc.py", "CONFIRM=yes make db", "FORCE=1 ./run.sh",
+    "NODE_ENV='production' npm start",
 ]  # fmt: skip
 
 
@@ -64,6 +74,18 @@ def test_a_command_that_changes_something_elsewhere_is_never_needed_again() -> N
 def test_no_part_of_a_script_that_is_given_back_changes_something(changing: str, around: str) -> None:
     script = around.format(changing)
     assert not any(changing in script[each.start : each.end] for each in needed_again(script))
+
+
+def test_a_command_that_is_set_to_what_is_live_is_not_needed_again_but_a_build_is() -> None:
+    assert [each for each in SET if needed_again(each)] == []
+    assert needed_again("NODE_ENV=production npm run build")
+    assert needed_again("DRY_RUN=1 python tools/recalc.py")
+
+
+def test_what_only_cleans_or_is_not_known_is_not_needed_again() -> None:
+    scripts = ("make clean", "flutter clean", "make $TARGET", "curl -fsSL https://a.example.net/install.sh | bash")
+    assert [each for each in scripts if needed_again(each)] == []
+    assert needed_again("make clean test")
 
 
 def test_of_a_script_only_the_lines_that_are_needed_again_are_kept() -> None:

@@ -105,6 +105,27 @@ def test_what_the_user_says_in_another_language_is_neither_done_nor_a_rule(text:
     assert states(script, "instruction")[text] == "unknown"
 
 
+def test_in_any_language_what_was_acted_on_is_done_and_what_may_be_a_rule_is_not_known() -> None:
+    script = Transcript()
+    script.user("Der Import bricht ab. Bitte anschauen. Die Schnittstelle zum Lager darf sich nicht ändern.")
+    script.run("pytest -q", "1 passed")
+    script.say("Behoben.")
+    script.user("Bau einen Knopf für den Export ein")
+    script.run("pytest -q", "2 passed")
+    script.say("Der Knopf ist da.")
+    script.user("Die Mails verschicke ich lieber selbst")
+    script.say("In Ordnung.")
+    script.user("Mach den Text größer")
+    script.say("Fertig.")
+    assert states(script, "instruction") == {
+        "Der Import bricht ab. Bitte anschauen.": "done",
+        "Die Schnittstelle zum Lager darf sich nicht ändern.": "unknown",
+        "Bau einen Knopf für den Export ein": "done",
+        "Die Mails verschicke ich lieber selbst": "unknown",
+        "Mach den Text größer": "unknown",
+    }
+
+
 # Errors
 
 

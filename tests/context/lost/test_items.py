@@ -352,6 +352,15 @@ def test_messages_of_the_client_and_empty_texts_are_no_errors(output: str) -> No
     assert not found(script, "error")
 
 
+def test_that_a_cluster_or_a_cloud_does_not_have_something_is_no_error() -> None:
+    script = Transcript()
+    script.run("aws iam get-role --role-name shop", "An error occurred: the role cannot be found", error=True)
+    script.run("kubectl -n shop get pods | grep web", "Error from server: web not found", error=True)
+    assert not found(script, "error")
+    script.run("helm lint ./chart && make check", "Error: the chart is invalid", error=True)
+    assert found(script, "error")
+
+
 def test_artefacts_are_branches_commits_urls_and_created_files() -> None:
     script = Transcript()
     script.run("git checkout -b fix/reader", "Switched to a new branch 'fix/reader'")

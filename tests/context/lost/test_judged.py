@@ -23,7 +23,7 @@ def one_of_each() -> Transcript:
     script.say("We decided to round once per order.")
     script.say("We still need to expire discount codes.")
     script.say("The locks of `guess_limit` are held for 460 ms.")
-    script.run("alembic upgrade head", "FAILED: Multiple head revisions are present", error=True)
+    script.run("alembic check", "FAILED: Multiple head revisions are present", error=True)
     script.run("git switch x", "Switched to branch 'feature/codes'")
     return script
 
@@ -35,7 +35,7 @@ KEPT: dict[LostKind, str] = {
     "artefact": "The branch is `feature/codes`.",
     "task": "Pending: expire the discount codes",
     "error": "FAILED because multiple head revisions are present.",
-    "command": "I ran `alembic upgrade head`.",
+    "command": "I ran `alembic check`.",
 }
 
 
@@ -54,7 +54,7 @@ def test_an_item_is_kept_if_the_summary_repeats_it(kind: LostKind) -> None:
         ("artefact", "The branch is `feature/codes-2`."),
         ("task", "Discounts were added."),
         ("error", "Some revisions were made."),
-        ("command", "I ran alembic upgrade headless"),
+        ("command", "I ran alembic checkers"),
     ],
 )
 def test_an_item_is_lost_if_the_summary_says_something_else(kind: LostKind, summary: str) -> None:

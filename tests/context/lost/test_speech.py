@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from slicebase.context.lost.languages import is_other_language
 from slicebase.context.lost.points import MOST, points, without_narration
-from slicebase.context.lost.speech import blocks, is_client_result, is_other_language, is_pasted, said_by_user, typed
+from slicebase.context.lost.speech import blocks, is_client_result, is_pasted, said_by_user, typed
 
 REPORT = """## Review
 
@@ -144,6 +145,12 @@ def test_what_was_copied_in_is_told_apart_block_by_block(text: str, own: list[st
         ("https://example.com/pull/2", False),
         ("Missing field causes lost per-file tracking", False),
         ("use `für` as the key of the table", False),
+        ("No toques el flujo de android, está en producción", True),
+        ("ne touche pas au fichier de config", True),
+        ("Mach den Button rot und den Text größer", True),
+        ("add es and de", False),
+        ("update en, es, fr, de translations", False),
+        ("the column is a DER certificate, en passant fix the die roll", False),
     ],
 )
 def test_what_is_not_in_english_is_known(text: str, other: bool) -> None:

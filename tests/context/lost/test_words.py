@@ -37,6 +37,13 @@ def test_an_open_fence_hides_the_rest() -> None:
     assert texts("before\n```\nUse x.") == ["before"]
 
 
+def test_who_writes_without_capitals_ends_sentences_too() -> None:
+    text = "cool, that works. one thing: keep it short, e.g. two lines, pictures etc. included. it is v2.1 now"
+    assert texts(text) == [
+        "cool, that works.", "one thing: keep it short, e.g. two lines, pictures etc. included.", "it is v2.1 now",
+    ]  # fmt: skip
+
+
 @given(st.text(alphabet=st.sampled_from("aB. \n-*#`1)!?。>|"), max_size=60))
 def test_a_sentence_stands_where_it_says(text: str) -> None:
     found = list(sentences(text))

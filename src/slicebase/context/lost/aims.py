@@ -90,12 +90,18 @@ def _targets(family: tuple[str, ...], words: Sequence[str], what: str | None) ->
     found, is_known = list[str](), True
     for option, word in _given(words[1:], {*subcommands, "run", "x", "r"}):
         if not option or option in (_OPTIONS_OF_KEEPERS if keeps else _TARGET_OPTIONS):
-            found.append(_PACKAGE.split(word)[0] if installs else path_of(word))
+            found.append(_package(word) if installs else path_of(word))
         else:
             is_known = False
     if keeps:
         found = [_TAG.sub("", name) for name in found if name]
     return found or ([ALL_OF_IT] if builds and is_known and program not in _IN_FOLDER else [])
+
+
+def _package(word: str) -> str:
+    """Returns the name of a package, also of one that is given by the address of its repository."""
+    last = re.split(r"[#?]", word)[0].rstrip("/").rsplit("/", 1)[-1] if "://" in word else word
+    return re.split(r"@|\.git\b", last)[0] if last is not word else _PACKAGE.split(word)[0]
 
 
 _PACKAGE: Final = re.compile(r"(?<=[^=<>~!@\[])[=<>~!@\[]")  # a name ends before its version and its extras

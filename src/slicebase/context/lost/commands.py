@@ -64,6 +64,7 @@ _NO_TARGETS: Final = name_set(
 INTERPRETERS: Final = name_set(
     "bash sh zsh node python python2 python3 ruby perl php lua rscript tsx ts-node pwsh elixir java deno bun"
 )
+_SHELLS: Final = name_set("bash sh zsh dash")
 SCRIPT: Final = re.compile(r"[\w./~@+-]*[\w-]\.(?:sh|py|js|mjs|cjs|ts|rb|pl|php|lua|r|ps1|exs|jar)\Z", re.IGNORECASE)
 _OWN_PROGRAM: Final = re.compile(r"(?:\./)?[\w@+-][\w.@+-]*(?:/[\w.@+-]+)+\Z|\./[\w.@+-]+\Z")
 
@@ -79,11 +80,17 @@ _CHANGES: Final = name_set(
     "unsubscribe ban suspend revision rotate emails mails createsuperuser prod production überweisen "
     "ueberweisen überweisung ueberweisung löschen loeschen senden versenden zahlen buchen mahnen verschicken "
     "veröffentlichen envoyer supprimer effacer payer publier enviar borrar eliminar pagar publicar inviare "
-    "cancellare pagare eliminare"
+    "cancellare pagare eliminare upgrade update backfill recreate activate deactivate"
 )
 _INSISTS: Final = re.compile(
-    r"\A(?:--?(?:force|yes|really|confirm|no-dry-run|execute|auto-approve|hard|prod|production)|-[yf])(?:=.*)?\Z|"
-    r"\A(?:prod|production|live)\Z",
+    r"\A(?:--?(?:force|yes|really|confirm|no-dry-run|execute|commit|auto-approve|hard|prod|production)|-[yf])(?:=.*)?\Z|"
+    r"\A(?:[\w-]+=)?['\"]?(?:prod|production|live)['\"]?\Z",
+    re.IGNORECASE,
+)
+# Variables that aim a script at what is live, or say that it is meant.
+_LIVE: Final = re.compile(r"(?<![\w$-])\w+=['\"]?(?:prod|production|live)\b", re.IGNORECASE)
+_MEANT: Final = re.compile(
+    r"(?<![\w$-])(?:\w*_)?(?:(?:FORCE|CONFIRM|YES|REALLY)=['\"]?(?:1|y|yes|true)|DRY_?RUN=['\"]?(?:0|n|no|false))\b",
     re.IGNORECASE,
 )
 # Programs that reach other machines or shared data: the subcommands that only look.
@@ -104,6 +111,7 @@ _LOOKS: Final[Mapping[str, frozenset[str]]] = name_table(
     journalctl="",
     docker="ps images logs inspect version info build run exec compose",
 )
+_CLOUDS: Final = name_set("kubectl helm aws gcloud az")
 _REMOTE_LOOKS: Final = re.compile(
     r"(?:ls|cat|tail|head|grep|rg|find|ps|df|du|free|uptime|journalctl|wc|stat|hostname|whoami|date|env|"
     r"systemctl status|docker (?:ps|logs))\b"
@@ -111,7 +119,7 @@ _REMOTE_LOOKS: Final = re.compile(
 _WRITES: Final = re.compile(r">(?!\s*(?:/dev/null|&))")
 _SQL_CHANGES: Final = re.compile(
     r"(?<![a-z])(?:insert|update|delete|drop|alter|create|truncate|grant|revoke|copy|merge|replace|call|do|terminate|"
-    r"kill|cancel|send|refresh|vacuum)(?![a-z])",
+    r"kill|cancel|send|refresh|vacuum|into)(?![a-z])",
     re.IGNORECASE,
 )
 _SQL_LOOKS: Final = re.compile(
@@ -146,9 +154,10 @@ def needed_again(script: str) -> list[NeededCommand]:
     """
     found = pipelines(script)
     changes = any(changes_things(stage) for each in found for stage in each.stages)
+    is_live, is_meant = _LIVE.search(script), _MEANT.search(script)
     spans: dict[tuple[int, int], list[tuple[CommandClass, str]]] = {}
-    for each in found:
-        if what := command_class(each):
+    for each in found if not is_meant else ():
+        if (what := command_class(each)) and (what == "build" or not is_live):
             span = (each.start, each.end) if changes else _line_around(script, each)
             spans.setdefault(span, []).append((what, each.first))
     return [
@@ -202,6 +211,8 @@ def changes_things(command: str) -> bool:
         return True
     if program == "git":
         return _subcommand(words) in _GIT_CHANGES
+    if program in _SHELLS and not any(SCRIPT.match(word) or "/" in word for word in words[1:]):
+        return True  # what it is given is not known, as in `curl … | bash`
     if program in ("ssh", "mosh"):
         remote = [stage for each in pipelines(_after_host(words)) for stage in each.stages]
         writes = _WRITES.search(_after_host(words)) is not None
@@ -218,6 +229,13 @@ def changes_things(command: str) -> bool:
     return _has_changing_verb(program, words)
 
 
+def looks_elsewhere(command: str) -> bool:
+    """Returns whether a command asks a cluster or a cloud for something: that it is not there is no error."""
+    words = command_words(command)
+    program = base_name(words[0]) if words else ""
+    return program in _CLOUDS and _is_look(program, words)
+
+
 def _is_look(program: str, words: Sequence[str]) -> bool:
     looks = _LOOKS[program]
     plain = [word for word in words[1:4] if not word.startswith("-")]
@@ -229,13 +247,27 @@ def _has_changing_verb(program: str, words: Sequence[str]) -> bool:
         return not _CHANGES.isdisjoint(words)
     if any(program in names for what, names in _PROGRAMS.items() if what != "call"):
         return False
-    said = [word.strip("'\"") for word in words if "=" not in word.lstrip("-")[:20]]
-    if program in RUNNERS:  # their flags are about how they run
-        said = [word for word in said if not word.startswith("-")]
+    said = [word.strip("'\"") for word in words if "=" not in word.lstrip("-")[:20] or _INSISTS.match(word)]
+    if program in RUNNERS:  # their own flags are about how they run
+        own = _own_words(program, words)
+        said = [word for word in said if not word.startswith("-") or word in own]
+        said += [word.partition("=")[2] for word in words if _TARGET_FLAG.match(word)]
         if _target_class(words) == "test":  # other words are names of tests, or further targets
-            return program in MANY_TARGETS and not _CHANGES.isdisjoint(said)
+            is_live = any(_AT_LIVE.search(word) for word in words[1:3])
+            return is_live or (program in MANY_TARGETS and not _CHANGES.isdisjoint(said))
     parts = (part for word in said for part in re.split(r"[\W\d_]+", _apart(base_name(word))))
     return any(part in _CHANGES for part in parts) or any(_INSISTS.match(word) for word in said[1:])
+
+
+_AT_LIVE: Final = re.compile(r"[:_-](?:prod|production|live)\Z", re.IGNORECASE)  # `npm run test:prod`
+_TARGET_FLAG: Final = re.compile(r"--targets?=")
+
+
+def _own_words(program: str, words: Sequence[str]) -> Sequence[str]:
+    """Returns the words that are for the program that a runner runs: `go run ./cmd/x …`, `npm run x -- …`."""
+    if "--" in words:
+        return words[words.index("--") + 1 :]
+    return words[2:] if program in ("go", "deno", "bun") and "run" in words[1:2] else ()
 
 
 def _after_host(words: Sequence[str]) -> str:
@@ -277,13 +309,16 @@ def _target_class(words: Sequence[str]) -> CommandClass | None:
     if program in ("make", "gmake", "task", "just") and not plain:
         return "build"
     first = next((word for word in plain[:3] if word not in ("run", "x", "r")), "")
-    if first in _NO_TARGETS and plain[:1] != ["run"]:
+    if (first in _NO_TARGETS and plain[:1] != ["run"]) or "$" in first or (len(plain) == 1 and _CLEANS.match(first)):
         return None
     for word in plain[:3]:
         for what, pattern in _TARGETS:
             if pattern.search(word.lower()):
                 return what
     return "call" if first and (program != "terraform" or first in _LOOKS["terraform"]) else None
+
+
+_CLEANS: Final = re.compile(r"\w*clean(?:up|all)?\Z")  # alone, it makes nothing that is needed again
 
 
 def _docker_class(plain: Sequence[str]) -> CommandClass | None:

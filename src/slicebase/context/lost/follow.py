@@ -24,6 +24,7 @@ from msgspec.structs import replace
 from slicebase.context.lost.artefacts import Removals
 from slicebase.context.lost.commands import is_narrow, shape
 from slicebase.context.lost.items import OTHER_LANGUAGE, ItemState, TranscriptItem
+from slicebase.context.lost.languages import may_stay
 from slicebase.context.lost.numbered import NumberedLists
 from slicebase.context.lost.output import relied_on
 from slicebase.context.lost.phrases import is_for_later, is_not_yet, kind_of_statement, sets_about_it
@@ -116,7 +117,7 @@ class _Story:
     def state(self, item: TranscriptItem) -> ItemState | None:
         """Returns the new state of an item; None if it stays as it is."""
         if item.kind == "instruction" and item.mark != "rule":
-            return "unknown" if item.mark == OTHER_LANGUAGE else self._of_request(item)
+            return self._of_other_language(item) if item.mark == OTHER_LANGUAGE else self._of_request(item)
         if item.kind == "artefact":
             if self._removals.concern(item.order, item.mark, item.quotes[0], item.text):
                 return "gone"
@@ -147,6 +148,8 @@ class _Story:
 
     def _of_statement(self, item: TranscriptItem) -> ItemState | None:
         state = self._revisions.state(item, self._boundary)
+        if item.kind != "instruction" and self._numbered.is_passed_over(item, self._boundary):
+            return "rejected"
         if item.kind == "finding" and item.origin == "speech" and state not in OVER:
             was_begun = item.order in self._begun and is_problem(item.text)
             if self._is_settled(item) or (was_begun and self._requests.state_at(item.order, "") == "done"):
@@ -165,6 +168,10 @@ class _Story:
             named = replace(item, text=title)
             self._titles[key] = is_problem(title) and self._revisions.is_settled(named, self._boundary)
         return self._titles[key]
+
+    def _of_other_language(self, item: TranscriptItem) -> ItemState:
+        """Returns done for what was acted on, if it has no word of a rule: more cannot be known."""
+        return "done" if not may_stay(item.text) and self._requests.was_acted_on(item) else "unknown"
 
     def _of_request(self, item: TranscriptItem) -> ItemState:
         state = self._requests.state(item)

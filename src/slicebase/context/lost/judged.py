@@ -16,7 +16,7 @@ from slicebase.context.lost.words import Passages, StatementIndex, content_weigh
 from slicebase.graph.contents import readable_text
 from slicebase.graph.turn import Turn, turn_text
 
-LOST_RULES: Final = "lost/5"
+LOST_RULES: Final = "lost/6"
 
 KEPT_SHARE: Final = 0.75  # the share of an item's content that a summary must have
 _MENTIONED: Final = 0.65  # of what somebody could do again

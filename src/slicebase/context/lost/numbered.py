@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from msgspec import Struct
 
 from slicebase.context.lost.items import TranscriptItem, placed_parts
-from slicebase.context.lost.phrases import ORDERS, denies, is_change
+from slicebase.context.lost.phrases import ORDERS, denies, is_change, puts_off
 from slicebase.context.lost.requests import Exchange, Requests
 from slicebase.context.lost.speech import TextBlock, blocks, without_reminders
 from slicebase.context.lost.told import RELATED, Told, share
@@ -56,6 +56,18 @@ _ALL_OF_THEM: Final = re.compile(
 )
 _AGREES: Final = re.compile(r"\W*(?:yes|yep|yeah|sure|ok|okay|please|let's|go|do|option)\b", re.IGNORECASE)
 _CHOICE: Final = 160  # characters of a prompt that chooses by number
+_CLAUSE: Final = re.compile(
+    r"[.;:!?\n]\s*|,\s*(?:and|but|then|so)?\s+(?=\D)|,?\s+(?:but|and)\s+(?=\D*\d)|,\s+(?=\w+ \d)"
+)
+_ANSWERED: Final = re.compile(r"(?<!\S)(?=\d{1,2}[.):]\s)")  # "1. yes 2. no"
+_NOT_CHOSEN: Final = re.compile(
+    r"\b(?:no|not|skip|never|leave|drop|ignore|except|without|forget|intended|intentional|fine|"
+    r"ok as|nothing|wrong|by design|on purpose)\b|n't\b",
+    re.IGNORECASE,
+)
+_ASKS_WHICH: Final = re.compile(
+    r"\b(?:which|option|prefer|choose|pick|favou?r)\b[^?.]*\?|\blet me know which\b", re.IGNORECASE
+)
 
 
 class _Entry(Struct):
@@ -67,6 +79,7 @@ class _Entry(Struct):
     title: str
     settled: int | None = None  # the turn that settles it
     passed: int | None = None  # the turn in which the user chose others
+    is_option: bool = False  # the user was asked to choose one
 
 
 class _List(NamedTuple):
@@ -100,7 +113,17 @@ class NumberedLists:
             for each in self._in_turn.get(item.order, ())
             for entry in each.entries
             if entry.start <= item.start < entry.end
+        ) or self._only_entry_in(item)
+
+    def _only_entry_in(self, item: TranscriptItem) -> tuple[_Entry, ...]:
+        """Returns the entry that an item ends with, if it is one with the words above the list."""
+        found = tuple(
+            entry
+            for each in self._in_turn.get(item.order, ())
+            for entry in each.entries
+            if item.start < entry.start < item.end
         )
+        return found if len(found) == 1 else ()
 
     def is_settled(self, item: TranscriptItem, end: int) -> bool:
         """Returns whether an item stands in an entry that was settled before a turn, or names only such entries."""
@@ -115,8 +138,14 @@ class NumberedLists:
         )
 
     def is_passed_over(self, item: TranscriptItem, end: int) -> bool:
-        """Returns whether the user chose other entries of the list that an item stands in."""
-        return any(entry.passed is not None and entry.passed < end for entry in self.entry_of(item))
+        """Returns whether the user chose other entries of the list that an item stands in.
+
+        A finding stays true then, if it is not one of several options.
+        """
+        return any(
+            entry.passed is not None and entry.passed < end and (entry.is_option or item.kind == "task")
+            for entry in self.entry_of(item)
+        )
 
     # What settles entries
 
@@ -159,18 +188,32 @@ class NumberedLists:
             return
         found = _ALL_OF_THEM.search(prompt)
         count = _count(found["count"]) if found else 0
-        chosen = [] if found else [*_range_of(_CHOSEN.finditer(prompt))]
+        chosen, later, refused = _choice(prompt)
+        if count:
+            chosen.clear()
+        elif chosen or later:
+            found = None  # "do 1, the rest is all fine"
         target = next((each for each in reversed(lists) if not count or len(each.entries) == count), None)
-        if target is None or not (found or any(list(target.numbered(number)) for number in chosen)):
+        if target is None or not (found or any(list(target.numbered(number)) for number in chosen | later)):
             return
         is_done = requests.state_at(after.order, prompt) == "done"
         at = after.answered_at if after.answered_at > after.order else after.order
+        are_options = _ASKS_WHICH.search(before.answer) is not None
         for entry in target.entries:
-            if found or entry.number in chosen:
-                if is_done:
-                    _settle(entry, at)
-            else:
+            entry.is_option = are_options
+            if entry.number in refused or not (found or entry.number in chosen | later):
                 entry.passed = after.order
+            elif is_done and entry.number not in later:
+                _settle(entry, at)
+
+
+def _choice(prompt: str) -> tuple[set[int], set[int], set[int]]:
+    """Returns the numbers that a prompt chooses, those that it leaves for later, and those that it refuses."""
+    chosen, later, refused = set[int](), set[int](), set[int]()
+    for clause in (_ANSWERED if _ANSWERED.match(prompt) else _CLAUSE).split(prompt):
+        numbers = _range_of(_CHOSEN.finditer(clause))
+        (later if puts_off(clause) else refused if _NOT_CHOSEN.search(clause) else chosen).update(numbers)
+    return chosen, later - chosen, refused - chosen - later
 
 
 _FAR: Final = 40  # lists that are looked at, the newest first

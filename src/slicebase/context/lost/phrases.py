@@ -253,6 +253,18 @@ _SETS_ABOUT: Final = re.compile(
 )
 
 
+_PUTS_OFF: Final = re.compile(
+    r"\b(?:later|tomorrow|eventually|someday|postpone\w*|for now|not (?:now|yet)|another (?:time|day)|wait|"
+    r"next (?:week|month|quarter|year|sprint|time|release|version))\b",
+    re.IGNORECASE,
+)
+
+
+def puts_off(text: str) -> bool:
+    """Returns whether the user leaves something for later."""
+    return _PUTS_OFF.search(text) is not None
+
+
 def is_for_later(text: str, above: str) -> bool:
     """Returns whether the assistant says of something that it is left for later, not that it comes next."""
     return says(text, _LEFT) or _OPEN_ABOVE.search(above) is not None

@@ -7,10 +7,12 @@ from typing import Any, Final, NamedTuple
 from msgspec.structs import replace
 
 from slicebase.context.lost.artefacts import artefacts_in
-from slicebase.context.lost.commands import needed_again
+from slicebase.context.lost.commands import looks_elsewhere, needed_again
 from slicebase.context.lost.items import OTHER_LANGUAGE, FoundItems, ItemState, TranscriptItem, placed_parts
+from slicebase.context.lost.languages import are_other_language, is_other_language, may_stay, says_enough
 from slicebase.context.lost.phrases import LostKind, kind_of_prompt, kind_of_statement
 from slicebase.context.lost.points import MOST, Point, points, without_narration
+from slicebase.context.lost.requests import exchanges
 from slicebase.context.lost.rules import can_be_rule, rule_in
 from slicebase.context.lost.shell import LOOKING, error_line, exit_code, how_tests_ended, simple_commands
 from slicebase.context.lost.speech import (
@@ -18,11 +20,9 @@ from slicebase.context.lost.speech import (
     SpeechOrigin,
     blocks,
     is_client_result,
-    is_other_language,
     listed_rules,
     said_by_user,
     typed,
-    whole_words,
     without_reminders,
 )
 from slicebase.context.lost.tools import (
@@ -48,13 +48,13 @@ TASK_NUMBER: Final = re.compile(r"Task #(\w+)")
 REASON: Final = re.compile(r"the user (?:said|provided the following reason[^:]*):\s*(.+)", re.DOTALL | re.IGNORECASE)
 _REPORT: Final[tuple[LostKind, str]] = ("finding", "stated")
 _LEAST_WORDS: Final = {"finding": 3}  # content words of a statement
-_LEAST_OTHER: Final = 4  # content words of what the user says in another language
 _SHELL_FENCE: Final = re.compile(r"[`~]{3,}[ \t]*(?:bash|sh|shell|zsh)[ \t]*\n")
 
 
 def read_items(turns: Iterable[Turn]) -> list[TranscriptItem]:
     """Returns the items of turns in order, without following what became of statements; repeated ones once."""
-    reader = _Reader()
+    turns = list(turns)
+    reader = _Reader(are_other_language(typed(each.prompt[:MOST]) for each in exchanges(turns)))
     for order, turn in enumerate(turns):
         reader.read(order, turn)
     return reader.close()
@@ -105,7 +105,8 @@ class _Result(NamedTuple):
 
 
 class _Reader:
-    def __init__(self) -> None:
+    def __init__(self, among_others: bool = False) -> None:
+        self._among_others = among_others  # most of what the user types is in another language than English
         self._found = FoundItems()
         self._calls: dict[str, _PendingCall] = {}
         self._open = OpenFailures()
@@ -151,7 +152,7 @@ class _Reader:
     # Speech
 
     def _prompt(self, text: str, at: _Place) -> None:
-        rules, own = listed_rules(typed(text), _may_be_rule)
+        rules, own = listed_rules(typed(text), self._may_be_rule)
         for rule in rules:
             point = Point(rule.text, rule.start, rule.end, rule.form, rule.above)
             self._instruction("instruction", "rule", text, rule.start, rule.end, point, at)
@@ -160,13 +161,22 @@ class _Reader:
         for point in points(text):  # what was copied in may name an artefact, too
             self._artefacts(text[point.start : point.end], at.later(point.start))
 
+    def _may_be_rule(self, entry: str, above: str) -> bool:
+        return can_be_rule(entry, above) and not self._is_other(entry)
+
+    def _is_other(self, text: str) -> bool:
+        return is_other_language(text, among_others=self._among_others)
+
     def _instructions(self, text: str, point: Point, at: _Place) -> None:
         """Adds a point of the user: each rule in it by itself, and what is between them."""
         rest: list[tuple[int, int]] = []
         for sentence in sentences(text[point.start : point.end]):
             start = point.start + sentence.start
             if not (rule := rule_in(sentence.text)):
-                rest.append((start, start + len(sentence.text)))
+                if self._is_other(sentence.text) and may_stay(sentence.text) and says_enough(sentence.text):
+                    self._instruction("instruction", OTHER_LANGUAGE, text, start, start + len(sentence.text), point, at)
+                else:
+                    rest.append((start, start + len(sentence.text)))
                 continue
             self._instruction("instruction", "rule", text, start + rule[0], start + rule[1], point, at)
             for first, last in ((0, rule[0]), (rule[1], len(sentence.text))):
@@ -174,11 +184,9 @@ class _Reader:
                     rest.append((start + first, start + last))
         for start, end in _joined(rest, text):
             words = text[start:end]
-            if not is_other_language(words):
+            if not self._is_other(words):
                 self._instruction(*kind_of_prompt(words), text, start, end, point, at)
-            elif max(len(content_stems(words)), whole_words(words)) >= _LEAST_OTHER and not words.rstrip().endswith(
-                ("?", "？", "؟")
-            ):
+            elif says_enough(words):
                 self._instruction("instruction", OTHER_LANGUAGE, text, start, end, point, at)
 
     def _instruction(
@@ -362,16 +370,12 @@ _STEP: Final = re.compile(r"\W*(?:step|phase|task|part)\s+\w+", re.IGNORECASE)
 
 def _only_looks(simple: Iterable[str]) -> bool:
     """Returns whether commands only look around: that something is not there is no error of the work."""
-    return all(LOOKING.match(each) for each in simple)
+    return all(LOOKING.match(each) or looks_elsewhere(each) for each in simple)
 
 
 def _plain(command: str) -> str:
     """Returns a command without the flags that change between runs of the same one."""
     return re.sub(r"\s(?:-v+|-q+|-count=\d+|--verbose|--quiet|-n ?\d+|-\d+)(?=\s|\Z)", "", command)
-
-
-def _may_be_rule(entry: str, above: str) -> bool:
-    return can_be_rule(entry, above) and not is_other_language(entry)
 
 
 def _joined(spans: Iterable[tuple[int, int]], text: str) -> list[tuple[int, int]]:

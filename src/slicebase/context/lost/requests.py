@@ -3,7 +3,7 @@
 A prompt and what follows it up to the next prompt is an exchange. An exchange is answered if it ends with words of the
 assistant that do not only announce the next step. A request is done when its answer reports it, or when the work moved
 on: a later exchange was answered. A request that was interrupted stays open, unless the next prompt goes on with it or
-a later message reports it.
+a later message reports it. One that the next prompt calls off ("never mind") is rejected.
 """
 
 import re
@@ -15,14 +15,24 @@ from msgspec import Struct
 
 from slicebase.context.lost.items import ItemState, TranscriptItem
 from slicebase.context.lost.phrases import asks_to_be_told, denies, is_narration, is_report
+from slicebase.context.lost.shell import LOOKING, simple_commands
 from slicebase.context.lost.speech import INTERRUPTED, said_by_user
+from slicebase.context.lost.tools import WRITERS, command_in, tool_name
 from slicebase.context.lost.words import content_stems, sentences
-from slicebase.graph.turn import Turn
+from slicebase.graph.turn import Part, Turn
 from slicebase.runs.values import is_blank
 
+# A prompt that begins so is about the work that was interrupted: also one that begins with "that" or "you".
 _CONTINUES: Final = re.compile(
     r"\W*(?:no|nope|wait|stop|sorry|actually|rather|instead|continue|go on|go ahead|proceed|yes|yeah|yep|ok|okay|sure|"
-    r"please continue|keep going|resume|do it|don't|do not)\b",
+    r"please continue|keep going|resume|do it|don't|do not|that|this|it|it's|that's|you|you're|too|hm+|oh|"
+    r"undo|revert)\b",
+    re.IGNORECASE,
+)
+_CALLS_OFF: Final = re.compile(
+    r"\W*(?:(?:no|ok|okay|oh|ah|hm+|actually|sorry|wait|stop|well|just)\b[\s,.:;!—–-]*)*"
+    r"(?:never ?mind\b|don't bother\b|(?:forget|scratch|drop|skip|cancel|abandon|leave)\s+(?:about\s+)?"
+    r"(?:it|that|this)\b(?!\s+(?:file|part|line|test|step|one|there|in|as|on)\b))",
     re.IGNORECASE,
 )
 _BEGINNING: Final = 60  # characters of a statement by which it is found again
@@ -39,6 +49,7 @@ class Exchange(Struct):
     answered_at: int = -1  # the turn of these
     is_answered: bool = False  # they ended it: no call came after them
     is_interrupted: bool = False
+    acts: bool = False  # a file was written, or a command run that does more than look
 
     def reports(self, request: str) -> bool:
         """Returns whether the answer fulfils a request: it says what was asked, or that something was done."""
@@ -69,7 +80,13 @@ def exchanges(turns: Sequence[Turn]) -> list[Exchange]:
                 found[-1].reply = found[-1].reply or text
             elif found and part.type == "tool_call":
                 found[-1].is_answered = False
+                found[-1].acts = found[-1].acts or _acts(part)
     return found
+
+
+def _acts(call: Part) -> bool:
+    command = command_in(call.name, call.arguments)
+    return tool_name(call) in WRITERS or any(not LOOKING.match(each) for each in simple_commands(command or ""))
 
 
 class Requests:
@@ -92,7 +109,7 @@ class Requests:
         return self._all[at] if at >= 0 else None
 
     def state(self, item: TranscriptItem) -> ItemState:
-        """Returns the state of a request: done, open or interrupted."""
+        """Returns the state of a request: done, rejected, open or interrupted."""
         return self.state_at(item.order, item.text)
 
     def state_at(self, order: int, text: str) -> ItemState:
@@ -100,11 +117,21 @@ class Requests:
         at = bisect_right(self._orders, order) - 1
         if at < 0:
             return "open"
-        while self._all[at].is_interrupted:
+        while not self._is_called_off(at):
+            if not self._all[at].is_interrupted:
+                return "done" if at < self._moved_on or self._all[at].reports(text) else "open"
             if at + 1 == len(self._all) or not self._goes_on(self._all[at], self._all[at + 1]):
                 return "interrupted"
             at += 1
-        return "done" if at < self._moved_on or self._all[at].reports(text) else "open"
+        return "rejected"
+
+    def _is_called_off(self, at: int) -> bool:
+        return at + 1 < len(self._all) and _CALLS_OFF.match(self._all[at + 1].prompt) is not None
+
+    def was_acted_on(self, item: TranscriptItem) -> bool:
+        """Returns whether a request was answered after something was done about it, in whatever language it is."""
+        exchange = self.exchange_of(item.order)
+        return exchange is not None and exchange.acts and self.state(item) == "done"
 
     def is_answer(self, item: TranscriptItem) -> bool:
         """Returns whether a statement stands in the words that ended an exchange, not while work went on."""

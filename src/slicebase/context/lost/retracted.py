@@ -61,12 +61,31 @@ _QUESTIONS: Final = re.compile(
     r"\bhow (?:can|could|would|should) (?:that|this|it|there)\b|\b(?:wrong|incorrect|not (?:true|right|correct))\b",
     re.IGNORECASE | re.DOTALL,
 )
+# Of these, an answer that agrees gives in as well: the user doubted what was said.
+_DOUBTS: Final = re.compile(
+    r"\b(?:are|r) (?:you|u|we) (?:\w+ )?(?:sure|certain)\b|\breally\s*\?|"
+    r"\bis (?:that|this|it) (?:\w+ )?(?:true|right|correct)\b|\bi doubt\b|\b(?:can't|cannot) be\b|\bmakes? no sense\b",
+    re.IGNORECASE,
+)
 _QUOTES: Final = re.compile(r"\byou (?:also )?(?:said|claimed|wrote|told me)\b[^:]{0,30}:?", re.IGNORECASE)
 _CLAIMS_CAUSE: Final = re.compile(
     rf"\bthe (?:\w+ )?(?:key|likely|probable) (?:one|{_OF_A_CAUSE})\b|\bthe {_OF_A_CAUSE} (?:is|was|here|must|seems)\b|"
     rf"\b(?:here(?:'s| is)|there(?:'s| is)|that(?:'s| is)|this is|found) (?:the|our|your|an?) (?:\w+ )?{_OF_A_CAUSE}\b|"
     r"\bfound it\b|\bthere it is\b|\b(?:root cause|culprit|smoking gun)\b|"
     r"\bthe (?:key|most likely|likely|only) (?:one|cause|explanation|candidate|suspect)\b",
+    re.IGNORECASE,
+)
+# What may be so, up to the message that says what it is.
+_SUSPECTS: Final = re.compile(
+    r"\b(?:probably|presumably|my (?:guess|suspicion|hunch|theory|bet) is|i'd guess|most likely|"
+    r"i (?:think|suspect|guess|bet|assume) (?:it|that|this|the|we|there)|"
+    r"(?:might|may|could) be (?:the|a|an|because|due|caused)|"
+    r"(?:it|this|that) (?:seems|looks|sounds) (?:like|to be))\b",
+    re.IGNORECASE,
+)
+_FINDS_OUT: Final = re.compile(
+    r"(?:\A|[.!:]\s+)\W*confirmed\b|"
+    r"\A\W*(?:so |ok,? |no,? |hm+,? )?(?:it|that)(?:'s| is| was)(?:n't| not) (?:the|a|an|because|about|due)\b",
     re.IGNORECASE,
 )
 _OVERRULED: Final = re.compile(
@@ -113,6 +132,11 @@ class Retractions:
             (each.order, each.text) for each in told if _OVERRULED.match(each.text) and not each.of_summary
         ]
         self._orders = [order for order, _ in self._overruled]
+        self._found_out = [
+            each
+            for each in told
+            if not each.of_summary and (_CLAIMS_CAUSE.search(each.text) or _FINDS_OUT.search(each.text))
+        ]
 
     def _quoted(self) -> Iterator[Told]:
         """Yields what a prompt says that the assistant said, where the assistant gives in."""
@@ -144,7 +168,13 @@ class Retractions:
 
     def _is_left_behind(self, item: TranscriptItem, end: int) -> bool:
         """Returns whether a cause was suspected during a search that ended with another one."""
-        if item.kind != "finding" or item.origin != "speech" or not _CLAIMS_CAUSE.search(item.text):
+        if item.kind != "finding" or item.origin != "speech":
+            return False
+        if _SUSPECTS.search(item.text) and not _CLAIMS_CAUSE.search(item.text):
+            content = content_weights(item.text)
+            later = (each for each in self._found_out if item.order < each.order < end)
+            return any(share(content, each.content) < _SAID_AGAIN for each in later)
+        if not _CLAIMS_CAUSE.search(item.text):
             return False
         exchange = self._requests.exchange_of(item.order)
         if exchange is None or not exchange.is_answered or not item.order < exchange.answered_at < end:
@@ -172,6 +202,7 @@ def _conceded(requests: Requests) -> Iterator[_Conceded]:
         is_plain, agrees = _takes_back(first), _AGREES.match(first) is not None
         if is_plain or agrees:
             questioned = _QUESTIONS.search(each.prompt[:_BEGINNING]) is not None
+            is_plain = is_plain or (agrees and _DOUBTS.search(each.prompt[:_BEGINNING]) is not None)
             if questioned or (is_plain and agrees):
                 meant = f"{each.prompt[:_BEGINNING]} {first}"
                 names_it = any(are_related(claim.text, meant) for claim in sentences(before.answer))

@@ -10,6 +10,7 @@ from typing import Final
 
 from slicebase.context.lost.items import ItemState, TranscriptItem
 from slicebase.context.lost.phrases import is_change, orders_change
+from slicebase.context.lost.replies import Replies
 from slicebase.context.lost.requests import Requests
 from slicebase.context.lost.retracted import Retractions
 from slicebase.context.lost.rules import is_temporary, order_of_rule, turns_back
@@ -26,7 +27,7 @@ from slicebase.context.lost.told import (
     told_by_user,
     told_in,
 )
-from slicebase.context.lost.words import Sentence, content_stems, content_weights, sentences
+from slicebase.context.lost.words import Sentence, amounts, content_stems, content_weights, may_have_amounts, sentences
 from slicebase.graph.turn import Turn
 
 _FEW_WORDS: Final = 3  # content words of an answer that says no more than no
@@ -106,11 +107,6 @@ _REPLACES: Final = re.compile(
     r"((?:\S+\s*){1,4})",
     re.IGNORECASE,
 )
-_WORDS: Final = (
-    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
-)  # fmt: skip
-_NUMBERS: Final = {word: str(number) for number, word in enumerate(_WORDS)}
-_AMOUNT: Final = re.compile(rf"\b(\d[\d.,]*|{'|'.join(_NUMBERS)})[ -](\w{{3,}})", re.IGNORECASE)
 
 
 class Revisions:
@@ -128,6 +124,7 @@ class Revisions:
         self._prompts = ToldSentences(prompts)
         self._withdrawals = list(_withdrawals(prompts))
         self._turned = set(_turned(prompts))
+        self._replies = Replies(requests)
         self._retractions = Retractions(self.told, requests)
         self._requests = requests
 
@@ -138,6 +135,8 @@ class Revisions:
             return "revised" if is_over else None
         if self._is_overturned(item, end):
             return "overturned"
+        if state := self._replies.state(item, end, is_problem=is_problem(item.text)):
+            return state
         if item.kind in ("task", "decision") and self._is_rejected(item, end):
             return "rejected"
         if _PROPOSES.search(item.text) and self._is_declined(item, end):
@@ -196,12 +195,12 @@ class Revisions:
 
     def _is_revised(self, item: TranscriptItem, end: int) -> bool:
         """Returns whether a later statement has another number of the same, or replaces it; a rule, one of the user."""
-        content, amounts, stems = content_weights(item.text), _amounts(item.text), content_stems(item.text)
-        if item.kind == "finding" and not amounts:
+        content, numbers, stems = content_weights(item.text), amounts(item.text), content_stems(item.text)
+        if item.kind == "finding" and not numbers:
             return False
         for each in (self._prompts if item.kind == "instruction" else self._replacing).about(item, end):
-            other = _amounts(each.text)
-            differ = any(amounts[unit] != other[unit] for unit in amounts.keys() & other.keys())
+            other = amounts(each.text)
+            differ = any(numbers[unit] != other[unit] for unit in numbers.keys() & other.keys())
             if differ and is_same(content, each.content):
                 return True
             if item.kind != "finding" and any(
@@ -240,7 +239,7 @@ def is_problem(text: str) -> bool:
 
 
 def _may_replace(text: str) -> bool:
-    return _AMOUNT.search(text) is not None or _REPLACES.search(text) is not None
+    return may_have_amounts(text) or _REPLACES.search(text) is not None
 
 
 def _turned(prompts: Sequence[Told]) -> Iterator[tuple[int, str, int]]:
@@ -275,12 +274,3 @@ def _is_not_needed(rule: str, content: Mapping[str, int], later: Told) -> bool:
     if not _NOT_NEEDED.search(later.text):
         return False
     return share(content, later.content) >= (SAME if _ANY_MORE.search(later.text) else _ALL_OF_IT)
-
-
-def _amounts(text: str) -> dict[str, str]:
-    """Returns the numbers in a text by the stem of what they count, where there is one number of it."""
-    found: dict[str, set[str]] = {}
-    for match in _AMOUNT.finditer(text):
-        for unit in content_stems(match[2]):
-            found.setdefault(unit, set()).add(_NUMBERS.get(match[1].lower(), match[1]))
-    return {unit: min(numbers) for unit, numbers in found.items() if len(numbers) == 1}

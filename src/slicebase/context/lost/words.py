@@ -14,6 +14,8 @@ _BREAK: Final = re.compile(
     r"|\n(?=\s*(?:[-*+•>#|]|\d+[.)])\s)"  # an entry of a list, a heading or a row of a table begins
     r"|\n(?=\s*[^\sa-z])"  # a line that does not continue a sentence
     r"|(?<=[.!?])[\"')*]*\s+(?=[^\sa-z])|(?<=[。！？])"
+    # Who writes without capitals ends a sentence, too; "e.g. this" and "approx. two" do not.
+    r"|(?<=[a-z]{2}[a-z\d][.!?])(?<!\betc\.)(?<!\bapprox\.)(?<!\bincl\.)(?<!\bresp\.)\s+(?=[a-z][\w']*[\s,])"
 )
 _MARKS: Final = re.compile(r"(?:\s|[-*+•>#|](?=\s)|\d+[.)](?=\s)|\[[ xX]\]|\*\*(?=\w))*")
 _FIGURE: Final = re.compile(r"\d+(?:[.,:]\d+)*")
@@ -113,6 +115,36 @@ def content_weights(text: str) -> Mapping[str, int]:
     weights = dict.fromkeys(content_stems(bare), 2)
     weights |= dict.fromkeys((each for each in figures(bare) if len(each) > 1), 3)
     return weights | dict.fromkeys(names(bare), 4)
+
+
+_NUMBER_WORDS: Final = (
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
+)  # fmt: skip
+_NUMBER_OF: Final = {word: str(number) for number, word in enumerate(_NUMBER_WORDS)}
+_AMOUNT: Final = re.compile(rf"\b(\d+(?:[.,]\d+)*|{'|'.join(_NUMBER_OF)})[ -](\w{{3,}})", re.IGNORECASE)
+_MEASURE: Final = re.compile(
+    r"(?<![\w.,])(\d+(?:[.,]\d+)*)\s?(%|ms|µs|us|ns|s|min|h|[kmgt]i?b|px|x)(?!\w)", re.IGNORECASE
+)
+_SET: Final = re.compile(r"\b([^\W\d_]{3,}): (\d+(?:[.,]\d+)*)(?![\w%]|[.,]\d)")
+
+
+def amounts(text: str) -> dict[str, str]:
+    """Returns the numbers in a text by the stem of what they count, or their unit, where there is one number of it."""
+    found: dict[str, set[str]] = {}
+    for match in _AMOUNT.finditer(text):
+        for unit in content_stems(match[2]):
+            found.setdefault(unit, set()).add(_NUMBER_OF.get(match[1].lower(), match[1]))
+    for match in _MEASURE.finditer(text):
+        found.setdefault(match[2].lower(), set()).add(match[1])
+    for match in _SET.finditer(text):
+        for unit in content_stems(match[1]):
+            found.setdefault(unit, set()).add(match[2])
+    return {unit: min(numbers) for unit, numbers in found.items() if len(numbers) == 1}
+
+
+def may_have_amounts(text: str) -> bool:
+    """Returns whether there may be an amount in a text."""
+    return any(form.search(text) for form in (_AMOUNT, _MEASURE, _SET))
 
 
 def figures(text: str) -> frozenset[str]:
