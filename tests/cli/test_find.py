@@ -163,7 +163,7 @@ def test_explore_prints_trees_graphs_and_json(tt: Tt, library: Path) -> None:
     result = tt("explore", "heron", "--direction", "out", "--infer", "--json").json
     assert result["edges"] == [
         {"source": "heron", "rel": "type_of", "target": "log", "label": None, "row": None, "inferred": True,
-         "path": [{"source": "log", "rel": "is_a", "target": "heron"}]}
+         "path": [{"source": "log", "rel": "is_a", "target": "heron"}], "path_length": 1}
     ]  # fmt: skip
     assert "warning: 'depend_on'" in tt("explore", "log", "--rel", "depend_on").err
 

@@ -7,7 +7,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slicebase.files.explore import Inference, LinkEdge
+from slicebase.files.explore import (
+    LONGEST_PATH,
+    Direction,
+    Inference,
+    LinkEdge,
+    LinkSource,
+    Stated,
+    explore,
+    tree,
+)
 from slicebase.files.links import RELATIONSHIPS
 
 
@@ -133,3 +142,24 @@ def test_links_are_inferred_through_a_chain_of_ten_thousand_files() -> None:
     *_, last = inference.of("00000", "depends_on")
     assert (last.target, len(last.path)) == ("09999", 9_999)
     assert len(list(islice(inference.all(), 20_000))) == 20_000
+
+
+@pytest.mark.parametrize("direction", ["out", "in", "both"])
+def test_a_long_chain_is_walked_and_printed_without_all_of_its_paths(direction: Direction) -> None:
+    """All paths of one file together would be fifty million edges."""
+    names = [f"{n:05}" for n in range(10_000)]
+    stated = [Stated(LinkEdge(a, "depends_on", b)) for a, b in pairwise(names)]
+    links = LinkSource(
+        lambda place: [each for each in stated[int(place) : int(place) + 1] if each.edge.source == place],
+        lambda place: [each for each in stated[max(0, int(place) - 1) : int(place)] if each.edge.target == place],
+        Inference(each.edge for each in stated),
+    )
+    walk = explore("04000", links, direction=direction)
+    steps = list(walk.all())
+    assert len(steps) >= 9_999
+    furthest = max(steps, key=lambda step: step.path_length)
+    assert furthest.path_length == len(furthest.path) == 5_999
+    assert furthest.path[0].source == furthest.edge.source or furthest.path[0].target == furthest.edge.source
+    assert len(furthest.as_json()["path"]) == LONGEST_PATH
+    assert max(map(len, tree(walk, str))) < 1_000
+    assert sum(len(line) for line in tree(walk, str)) < 10_000_000

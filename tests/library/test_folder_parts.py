@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slicebase.errors import SlicebaseError
-from slicebase.files.body.overflow import ordered
+from slicebase.files.body.part_order import ordered
 from slicebase.files.body.sections import sections, slug
 from slicebase.files.body.whole import whole_pieces
 from slicebase.files.create import new_file

@@ -6,16 +6,20 @@ converse form one graph. If the relationship is transitive, a file is related to
 graph; otherwise it is related to its neighbours only.
 
 The closure of a chain of n files has n² edges, so nothing is computed before it is needed. The edges of one file
-cost one walk, and a path is built only when it is read.
+cost one walk, and a path is built only when it is read. What is printed has the beginning of each path: all paths of
+one file together can be n² edges, too.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Final, Literal, NamedTuple, get_args
 
 from msgspec import Struct
 
 from slicebase.core.refs import as_words
 from slicebase.files.links import RELATIONSHIPS
+
+LONGEST_PATH: Final = 20  # edges of a path that are printed
+
 
 # Inference
 
@@ -29,10 +33,18 @@ class LinkEdge(NamedTuple):
 
 
 class LinkPath(NamedTuple):
-    """The last stated edge of a path, and the path before it."""
+    """The last stated edge of a path, the path before it, and how many edges both have."""
 
     step: LinkEdge
-    before: "LinkPath | None"
+    before: "LinkPath | None" = None
+    length: int = 1
+
+    def backwards(self) -> "Iterator[LinkEdge]":
+        """Yields the edges from the last one to the first."""
+        path: LinkPath | None = self
+        while path:
+            yield path.step
+            path = path.before
 
 
 class InferredEdge(Struct, frozen=True, eq=False):
@@ -46,12 +58,7 @@ class InferredEdge(Struct, frozen=True, eq=False):
     @property
     def path(self) -> tuple[LinkEdge, ...]:
         """The stated edges that it follows from, in order from source to target; some may be reversed."""
-        steps = []
-        path: LinkPath | None = self.last
-        while path:
-            steps.append(path.step)
-            path = path.before
-        return tuple(reversed(steps))
+        return tuple(self.last.backwards())[::-1]
 
 
 class Inference:
@@ -92,7 +99,7 @@ class Inference:
                 if target in seen:
                     continue
                 seen.add(target)
-                path = LinkPath(neighbours[place][target], before)
+                path = LinkPath(neighbours[place][target], before, before.length + 1 if before else 1)
                 if transitive:
                     reached.append((target, path))
                 if LinkEdge(source, rel, target) not in self._stated:
@@ -124,8 +131,27 @@ class WalkStep(NamedTuple):
     here: str
     label: str | None
     row: str
-    path: tuple[LinkEdge, ...]  # the stated edges that an inferred edge follows from; empty for a stated edge
+    last: LinkPath | None  # of an inferred edge, the path from here that it follows from; None for a stated edge
     first: bool  # whether this step reaches `there` for the first time, so that the walk continues from it
+
+    @property
+    def is_inferred(self) -> bool:
+        """Whether no file states this edge."""
+        return self.last is not None
+
+    @property
+    def path(self) -> tuple[LinkEdge, ...]:
+        """The stated edges that an inferred edge follows from, from its source to its target; () for a stated edge.
+
+        A chain of many files has many long paths, so that a path is built only when it is read.
+        """
+        found = tuple(self.last.backwards()) if self.last else ()
+        return found[::-1] if self.outward else found
+
+    @property
+    def path_length(self) -> int:
+        """How many edges the path has."""
+        return self.last.length if self.last else 0
 
     @property
     def outward(self) -> bool:
@@ -136,7 +162,8 @@ class WalkStep(NamedTuple):
         return self.edge.target if self.outward else self.edge.source
 
     def as_json(self) -> dict[str, Any]:
-        inferred = {"inferred": bool(self.path), "path": [edge._asdict() for edge in self.path]}
+        path = [edge._asdict() for edge in self.path[:LONGEST_PATH]]
+        inferred = {"inferred": self.is_inferred, "path": path, "path_length": self.path_length}
         return {**Stated(self.edge, self.label, self.row).as_json(), **inferred}
 
 
@@ -178,10 +205,10 @@ def explore(
         beyond = []
         for here in layer:
             for step in sorted(_steps_from(here, links, direction, rel), key=_order):
-                if (step.edge, step.row) in met or (step.path and (_mirrored(step.edge), "") in met):
+                if (step.edge, step.row) in met or (step.is_inferred and (_mirrored(step.edge), "") in met):
                     continue
                 met.add((step.edge, step.row))
-                first = not step.path and step.there not in reached
+                first = not step.is_inferred and step.there not in reached
                 steps.setdefault(here, []).append(step._replace(first=first))
                 if first:
                     reached.add(step.there)
@@ -195,7 +222,7 @@ def _steps_from(here: str, links: LinkSource, direction: Direction, rel: str | N
     into = links.into(here) if direction != "out" else ()
     for each in (*(out if direction != "in" else ()), *into):
         if rel in (None, each.edge.rel) and each.edge.source != each.edge.target:
-            yield WalkStep(each.edge, here, each.label, each.row, (), first=False)
+            yield WalkStep(each.edge, here, each.label, each.row, None, first=False)
     if links.inference is None:
         return
     # Without a relationship, the inferred links out of a place have its converses, and so say the same.
@@ -205,8 +232,8 @@ def _steps_from(here: str, links: LinkSource, direction: Direction, rel: str | N
         return
     for edge in links.inference.of(here, rel):
         # In both directions the stated edge itself is shown, so its reverse would only repeat it.
-        if direction == "out" or rel or len(edge.path) > 1:
-            yield WalkStep(LinkEdge(here, edge.rel, edge.target), here, None, "", edge.path, first=False)
+        if direction == "out" or rel or edge.last.length > 1:
+            yield WalkStep(LinkEdge(here, edge.rel, edge.target), here, None, "", edge.last, first=False)
 
 
 def _inferred_into(
@@ -218,12 +245,12 @@ def _inferred_into(
         converse = RELATIONSHIPS[name].converse if name in RELATIONSHIPS else None
         if converse is None:
             continue
-        reached = {edge.target: edge.path for edge in inference.of(here, converse)}
-        reached |= {each.edge.target: (each.edge,) for each in out if each.edge.rel == converse and not each.row}
-        for there, path in reached.items():
+        reached = {edge.target: edge.last for edge in inference.of(here, converse)}
+        reached |= {each.edge.target: LinkPath(each.edge) for each in out if each.edge.rel == converse and not each.row}
+        for there, last in reached.items():
             edge = LinkEdge(there, name, here)
             if edge not in stated and there != here:
-                yield WalkStep(edge, here, None, "", tuple(reversed(path)), first=False)
+                yield WalkStep(edge, here, None, "", last, first=False)
 
 
 def _mirrored(edge: LinkEdge) -> LinkEdge | None:
@@ -234,7 +261,7 @@ def _mirrored(edge: LinkEdge) -> LinkEdge | None:
 
 def _order(step: WalkStep) -> tuple[bool, bool, str, str, str]:
     """Sorts stated steps before inferred ones, outward steps before inward ones."""
-    return bool(step.path), not step.outward, step.edge.rel, step.there, step.row
+    return step.is_inferred, not step.outward, step.edge.rel, step.there, step.row
 
 
 # As text
@@ -246,7 +273,7 @@ def tree(walk: Walk, name_of: Callable[[str], str]) -> Iterator[str]:
     pending = [(step, "", step is walk.steps[walk.start][-1]) for step in reversed(walk.steps.get(walk.start, ()))]
     while pending:
         step, indent, last = pending.pop()
-        branch = ("└" if last else "├") + ("┄ " if step.path else "─ ")
+        branch = ("└" if last else "├") + ("┄ " if step.is_inferred else "─ ")
         yield f"{indent}{branch}{_in_words(step, name_of)}"
         below = walk.steps.get(step.there, ()) if step.first else ()
         deeper = indent + ("   " if last else "│  ")
@@ -257,10 +284,14 @@ def _in_words(step: WalkStep, name_of: Callable[[str], str]) -> str:
     arrow = "→" if step.outward else "←"
     more = [f'"{as_words(step.label)}"'] if step.label else []
     more += [f"row {as_words(step.row)}"] if step.row else []
-    more += (
-        ["because " + ", ".join(f"{edge.source} {edge.rel} {edge.target}" for edge in step.path)] if step.path else []
-    )
+    more += [_because(step)] if step.is_inferred else []
     return f"{step.edge.rel} {arrow} {name_of(step.there)}" + (f"  ({'; '.join(more)})" if more else "")
+
+
+def _because(step: WalkStep) -> str:
+    shown = [f"{edge.source} {edge.rel} {edge.target}" for edge in step.path[:LONGEST_PATH]]
+    more = step.path_length - len(shown)
+    return f"because {', '.join(shown)}{f', and {more:,} more' if more else ''}"
 
 
 def mermaid(walk: Walk, name_of: Callable[[str], str]) -> str:
@@ -269,7 +300,7 @@ def mermaid(walk: Walk, name_of: Callable[[str], str]) -> str:
     lines = ["flowchart LR"]
     lines += [f'  {names[place]}["{_escaped(name_of(place))}"]' for place in names]
     for step in walk.all():
-        arrow = "-.->" if step.path else "-->"
+        arrow = "-.->" if step.is_inferred else "-->"
         lines.append(f"  {names[step.edge.source]} {arrow}|{_escaped(step.edge.rel)}| {names[step.edge.target]}")
     return "\n".join(lines) + "\n"
 

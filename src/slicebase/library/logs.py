@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from slicebase.core.refs import recorded
-from slicebase.files.body.overflow import ordered, parts_of, whole_of
+from slicebase.files.body.overflow import parts_of, whole_of
+from slicebase.files.body.part_order import ordered
 from slicebase.files.body.repeated import counted, in_precedence, is_read_with, repeated_starts
 from slicebase.files.body.rows import Row, full_row_id, read_rows
 from slicebase.files.body.whole import named_parts, whole_hash

@@ -15,7 +15,8 @@ from typing import Final, NamedTuple
 from slicebase.core.hashing import digest
 from slicebase.errors import SlicebaseError
 from slicebase.files.body.entries import Stamp
-from slicebase.files.body.overflow import ordered, whole_of
+from slicebase.files.body.overflow import whole_of
+from slicebase.files.body.part_order import ordered
 from slicebase.files.body.write import with_writer
 from slicebase.files.create import tombstone
 from slicebase.files.slice_file import SliceFile

@@ -260,7 +260,7 @@ def _edge(step: "WalkStep", places: "dict[str, LinkTarget]") -> PagedLine:
     source, rel, target = step.edge
     label = f" ({excerpt(as_words(step.label))})" if step.label else ""
     text = line(f"{_place(source, places)} {rel} {_place(target, places)}{label}")
-    return PagedLine(text, EdgeFound(plain(source), plain(rel), plain(target), bool(step.path)))
+    return PagedLine(text, EdgeFound(plain(source), plain(rel), plain(target), step.is_inferred))
 
 
 _TITLE = 100  # characters

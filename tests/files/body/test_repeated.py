@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slicebase.files.body.overflow import ARCHIVED, joined, move_oldest, new_part, ordered
+from slicebase.files.body.overflow import ARCHIVED, joined, move_oldest, new_part
+from slicebase.files.body.part_order import ordered
 from slicebase.files.body.repeated import counted, in_precedence, without_repeated
 from slicebase.files.body.rows import row_line
 from slicebase.files.body.text import append_lines, append_paragraph

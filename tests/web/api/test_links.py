@@ -37,6 +37,16 @@ def test_links_go_both_ways_and_inferred_ones_say_from_what_they_follow(client: 
     assert not any(each["inferred"] for each in ok(client, "/files/a/links", infer="false")["links"])
 
 
+def test_of_a_long_chain_each_link_has_the_beginning_of_its_path_and_its_length(client: TestClient, root: Path) -> None:
+    workspace = open_workspace(root, root)
+    for number in range(30):
+        put(workspace, f"n{number}", links=[{"rel": "depends_on", "to": f"n{number + 1}"}])
+    put(workspace, "n30")
+    last = next(each for each in ok(client, "/files/n0/links")["links"] if each["end"]["id"] == "n30")
+    assert (last["path_length"], len(last["path"])) == (30, 20)
+    assert last["path"][0] == {"source": "n0", "rel": "depends_on", "target": "n1"}
+
+
 def test_a_list_of_links_has_a_limit(client: TestClient) -> None:
     found = ok(client, "/files/a/links", limit=1)
     assert (len(found["links"]), found["total"]) == (1, 4)

@@ -51,52 +51,6 @@ def part_pairs(file: SliceFile) -> list[tuple[str, str]]:
     return [(file.id, other) for other in others if file.id]
 
 
-class WithParts(NamedTuple):
-    """A file, the archives of its older content, and the parts that continue it."""
-
-    file: SliceFile
-    archives: list[SliceFile]
-    continued: list[SliceFile]
-
-
-def arranged(file: SliceFile, parts: Iterable[SliceFile]) -> list[WithParts]:
-    """Returns a file and the parts that overflow created for it, each with its own parts, and each before these."""
-    waiting = {part.id: part for part in parts if part.id and part.id != file.id}
-    unnamed: dict[str | None, list[str]] = {}  # parts by the file that they name, which may not name them yet
-    for part_id in sorted(waiting):
-        unnamed.setdefault(whole_of(waiting[part_id]), []).append(part_id)
-    found: list[WithParts] = []
-    stack = [file]
-    while stack:
-        each = stack.pop()
-        names = dict.fromkeys((*parts_of(each), *unnamed.get(each.id, ())))
-        own = [waiting.pop(name) for name in names if name in waiting]
-        archived = {*parts_of(each, ARCHIVED), *(part.id for part in own if part_link(part) == (each.id, ARCHIVED))}
-        archives = [part for part in own if part.id in archived]
-        found.append(WithParts(each, archives, [part for part in own if part.id not in archived]))
-        stack += reversed((*archives, *found[-1].continued))
-    return found
-
-
-def ordered(file: SliceFile, parts: Iterable[SliceFile]) -> list[SliceFile]:
-    """Returns a file with the parts that overflow created for it, in the order of their content.
-
-    What was archived is older than the file, and what continues it is newer. A part may have parts of its own.
-    """
-    below = {each.file.id: each for each in arranged(file, parts)}
-    found: list[SliceFile] = []
-    stack = [(file, False)]
-    while stack:
-        each, has_parts_before = stack.pop()
-        if has_parts_before:
-            found.append(each)
-            continue
-        stack += [(part, False) for part in reversed(below[each.id].continued)]
-        stack.append((each, True))
-        stack += [(part, False) for part in reversed(below[each.id].archives)]
-    return found
-
-
 def part_link(file: SliceFile) -> tuple[str | None, str | None]:
     """Returns the file that overflow created this part for, and why; twice None if it is not such a part."""
     found = (link for link in file.links if link.rel == "part_of" and link.label in _LABELS)

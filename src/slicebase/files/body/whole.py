@@ -10,7 +10,8 @@ from typing import Final, NamedTuple
 from slicebase.core.hashing import digest
 from slicebase.errors import SlicebaseError
 from slicebase.files.body.origin import Anchor, Origin, anchored, is_beside, origin_of
-from slicebase.files.body.overflow import ARCHIVED, WithParts, arranged, ordered, part_pairs, parts_of, whole_of
+from slicebase.files.body.overflow import ARCHIVED, part_pairs, parts_of, whole_of
+from slicebase.files.body.part_order import WithParts, arranged, each_ordered, ordered
 from slicebase.files.body.repeated import Shortened, is_read, is_read_with, not_named, without_repeated
 from slicebase.files.body.text import append_lines, paragraph_gap
 from slicebase.files.links import reach
@@ -203,14 +204,9 @@ def _next_to(
 
 def in_reading_order(files: Iterable[SliceFile]) -> list[SliceFile]:
     """Returns the files of a log in the order of their content, as far as overflow divided them; others by id."""
-    left = {file.id: file for file in sorted(files, key=lambda file: (file.id or "", file.name))}
-    found: list[SliceFile] = []
-    for tops in ([file for file in left.values() if whole_of(file) not in left], [*left.values()]):
-        for file in tops:
-            if file.id in left:
-                found += ordered(file, [*left.values()])
-                left = {each: part for each, part in left.items() if part not in found}
-    return found
+    known = {file.id: file for file in sorted(files, key=lambda file: (file.id or "", file.name))}
+    tops = [file for file in known.values() if whole_of(file) not in known]
+    return [part for each in each_ordered(known, (*tops, *known.values())) for part in each]
 
 
 def repairs(files: Iterable[SliceFile]) -> Shortened:

@@ -3,7 +3,8 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from slicebase.files.body.lines import JsonLine
-from slicebase.files.body.overflow import ordered, unnamed_parts, whole_of
+from slicebase.files.body.overflow import unnamed_parts, whole_of
+from slicebase.files.body.part_order import each_ordered
 from slicebase.files.body.repeated import in_place, in_precedence, not_named, without_repeated
 from slicebase.files.body.whole import in_reading_order, repairs
 from slicebase.files.check.between import PART_LINKS, Checked, WorkspaceView
@@ -68,10 +69,7 @@ def _of_rows(parts: Iterable[SliceFile]) -> Iterator[Finding]:
 
 def _of_conversations(parts: Iterable[SliceFile]) -> Iterator[Finding]:
     """Checks conversations that overflow divided, in their order. Others have no order: each is by itself."""
-    talks = [part for part in parts if part.body_type == "conversation"]
-    known = {part.id for part in talks}
-    for talk in talks:
-        if whole_of(talk) not in known:
-            found = ordered(talk, talks)
-            shorter = {old: in_place(old, new) for old, new in without_repeated(found)}
-            yield from conversation_findings([shorter.get(part, part) for part in found])
+    known = {part.id: part for part in parts if part.body_type == "conversation"}
+    for found in each_ordered(known, [talk for talk in known.values() if whole_of(talk) not in known]):
+        shorter = {old: in_place(old, new) for old, new in without_repeated(found)}
+        yield from conversation_findings([shorter.get(part, part) for part in found])

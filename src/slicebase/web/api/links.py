@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 from msgspec import Meta, Struct
 
+from slicebase.files.explore import LONGEST_PATH
 from slicebase.files.grid import MOST_PLACES, neighbourhood
 from slicebase.web.endpoints import Name, Parameters, get
 
@@ -40,7 +41,7 @@ class EdgeRow(Struct, frozen=True):
 
 
 class LinkRow(Struct, frozen=True):
-    """A link of a file: where it leads, and for one that is inferred the links that it follows from."""
+    """A link of a file: where it leads, and for one that is inferred the first of the links that it follows from."""
 
     source: str
     rel: str
@@ -51,6 +52,7 @@ class LinkRow(Struct, frozen=True):
     outward: bool
     end: LinkEnd
     path: tuple[EdgeRow, ...]
+    path_length: int
 
 
 class LinkLists(Struct, frozen=True):
@@ -68,12 +70,12 @@ def links(memory: "Slicebase", asked: LinksQuery) -> LinkLists:
     shown = steps[: asked.limit]
     rows = tuple(
         LinkRow(
-            *step.edge, step.label, step.row or None, bool(step.path), step.outward,
-            _end(found, step.there), tuple(map(_edge, step.path)),
+            *step.edge, step.label, step.row or None, step.is_inferred, step.outward,
+            _end(found, step.there), tuple(map(_edge, step.path[:LONGEST_PATH])), step.path_length,
         )
         for step in shown
     )  # fmt: skip
-    named = {name for step in shown for edge in step.path for name in (edge.source, edge.target)}
+    named = {name for row in rows for edge in row.path for name in (edge.source, edge.target)}
     titles = {name: _titled(memory, found, name) for name in sorted(named)[:_TITLES]}
     return LinkLists(rows, len(steps), {name: title for name, title in titles.items() if title})
 
@@ -165,7 +167,7 @@ def draw(memory: "Slicebase", asked: NeighbourhoodQuery) -> Neighbourhood:
 
 def _drawn(step: "WalkStep", numbers: dict[str, int]) -> DrawnLink:
     edge = step.edge
-    return DrawnLink(numbers[edge.source], numbers[edge.target], edge.rel, step.label, bool(step.path))
+    return DrawnLink(numbers[edge.source], numbers[edge.target], edge.rel, step.label, step.is_inferred)
 
 
 ENDPOINTS: Final = (

@@ -70,7 +70,7 @@ function LinkList({ links, few, titles }) {
       <span class="arrow" aria-hidden="true">${each.outward ? "→" : "←"}</span><span class="hidden-text">${each.outward ? "to" : "from"}</span>
       <span class="rel">${each.rel}</span> <${LinkEnd} end=${each.end} />
       ${each.label && html` <span class="faint">“${each.label}”</span>`}${each.row && html` <span class="faint">row ${each.row}</span>`}
-      ${each.inferred && html`<details class="path"><summary>because of ${count(each.path.length, "link")}</summary><ol class="plain-list">${each.path.map((edge, step) => html`<li key=${step}><${Named} id=${edge.source} titles=${titles} /> <span class="rel">${edge.rel}</span> <${Named} id=${edge.target} titles=${titles} /></li>`)}</ol></details>`}
+      ${each.inferred && html`<details class="path"><summary>because of ${count(each.path_length, "link")}</summary><ol class="plain-list">${each.path.map((edge, step) => html`<li key=${step}><${Named} id=${edge.source} titles=${titles} /> <span class="rel">${edge.rel}</span> <${Named} id=${edge.target} titles=${titles} /></li>`)}</ol>${each.path_length > each.path.length && html`<p class="faint">and ${(each.path_length - each.path.length).toLocaleString("en")} more</p>`}</details>`}
     </li>`)}</ul>
     ${!all && links.length > few && html`<button type="button" class="small" onClick=${() => setAll(true)}>all ${links.length}</button>`}`;
 }
