@@ -145,6 +145,28 @@ def test_an_address_without_a_view_says_so_and_one_without_data_too(look: Look, 
         visit.close()
 
 
+def test_the_way_back_leads_to_where_one_was_and_so_does_a_page_that_is_loaded_again(
+    look: Look, server: Server
+) -> None:
+    visit = look(f"{server.url}/library?q=codes", height=300)
+    link = visit.page.locator("main .passage").last
+    link.scroll_into_view_if_needed()
+    place = visit.run("window.scrollY")
+    assert place > 300
+    link.click()
+    visit.page.wait_for_function("() => location.pathname !== '/library'")
+    visit.settle()
+    for go in (visit.page.go_back, visit.page.reload):
+        go()
+        visit.page.wait_for_function("(place) => location.pathname === '/library' && scrollY === place", arg=place)
+        visit.settle()
+        assert visit.run("window.scrollY") == place
+    visit.page.get_by_role("link", name="Runs", exact=True).click()
+    visit.page.wait_for_function("() => location.pathname === '/runs'")
+    visit.settle()
+    assert visit.run("window.scrollY") == 0
+
+
 def test_a_search_that_found_more_than_it_shows_says_what_finds_the_others(look: Look, tmp_path: Path) -> None:
     with opened(tmp_path) as memory:
         for number in range(102):

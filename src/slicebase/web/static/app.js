@@ -4,6 +4,7 @@ import { useEffect, useErrorBoundary, useLayoutEffect, useRef, useState } from "
 import { exported, useBuilding, useFreshness } from "slicebase/lib/api.js";
 import { html } from "slicebase/lib/html.js";
 import { lettersAreOn, say, switchLetters, useKeys, useSaid } from "slicebase/lib/keyboard.js";
+import { watchPlaces } from "slicebase/lib/places.js";
 import { go, Link, useRoute } from "slicebase/lib/router.js";
 import { ProblemBox } from "slicebase/lib/ui.js";
 import { VIEWS } from "slicebase/views/table.js";
@@ -147,3 +148,4 @@ function App() {
 }
 
 render(html`<${App} />`, document.getElementById("app"));
+if (!exported) watchPlaces();
