@@ -97,6 +97,9 @@ def test_more_contrast_is_given_to_who_asks_for_it(look: Look, server: Server, d
     assert colours[0] == colours[1]
 
 
+# Cards whose first line is higher than what is left for it.
+CUT = """() => [...document.querySelectorAll(".why-card .text")]
+    .filter((each) => each.clientHeight < parseFloat(getComputedStyle(each).fontSize)).map((each) => each.textContent)"""
 # Parts of a page that scroll by themselves: what is in them would be cut off on paper.
 SCROLLING = """() => [...document.querySelectorAll("main *")]
     .filter((each) => each.checkVisibility() && /auto|scroll/.test(getComputedStyle(each).overflowY))
@@ -113,6 +116,20 @@ def test_a_page_is_printed_in_full_and_dark_on_light(look: Look, server: Server,
     assert visit.page.locator("main").inner_text().strip()
     ink = visit.run("getComputedStyle(document.documentElement).color.match(/[0-9]+/g).map(Number)")
     assert max(ink[:3]) < 64
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_letters_of_twice_the_size_are_given_to_who_set_them_and_fit(
+    look: Look, server: Server, shown: Shown, width: int
+) -> None:
+    visit = look(server.url, width=width, alone=True)
+    visit.page.context.new_cdp_session(visit.page).send("Page.setFontSizes", {"fontSizes": {"standard": 32}})
+    for view in ("home", "slice", "recorded", "run", "library", "file markdown", "file jsonl", "links", "why"):
+        visit.page.goto(server.url + address_of(view, shown))
+        visit.settle()
+        assert visit.run("parseFloat(getComputedStyle(document.body).fontSize)") >= 28
+        assert visit.overflow <= 0, view
+    assert visit.run(CUT) == []
 
 
 def test_of_two_snapshots_the_earlier_one_comes_first_from_both_sides(look: Look, server: Server, shown: Shown) -> None:

@@ -1,10 +1,11 @@
 // The tree of a session: rows of one height, with the lanes of branches, of which only those in sight exist.
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { html } from "slicebase/lib/html.js";
+import { LARGER } from "slicebase/lib/ui.js";
 import { isMarked } from "slicebase/views/session_lost.js";
 import { inSlice } from "slicebase/views/session_slice.js";
 
-const HEIGHT = 24; // pixels of a row
+const HEIGHT = Math.round(24 * LARGER); // pixels of a row
 const LANE = 11; // pixels between two lanes, where there are few
 const LANES = 132; // pixels of all lanes
 const SPARE = 12; // rows above and below those in sight
