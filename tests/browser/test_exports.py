@@ -1,6 +1,7 @@
 """Exported pages: they open from a file, ask nobody, and show what the server shows."""
 
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -30,6 +31,9 @@ WORDS = """() => {
 TURNS = """(wanted) => Object.fromEntries([...document.querySelectorAll("[data-turn]")]
     .filter((each) => !wanted || wanted.includes(each.dataset.turn))
     .map((each) => [each.dataset.turn, each.innerText.replace(/(?:no )?anchor/g, "").replace(/\\s+/g, " ").trim()]))"""
+# Links of ours to other views, which an exported page does not have.
+LED_OUT = """(path) => [...document.querySelectorAll("main a[href]")].map((each) => each.getAttribute("href"))
+    .filter((each) => each.startsWith("/") && new URL(each, "http://page/").pathname !== path)"""
 SESSIONS = ("session", "slice")
 
 
@@ -78,6 +82,7 @@ def test_an_exported_page_shows_what_the_server_shows_and_asks_nobody(
             visit.settle()
         open_everything(visit)
         assert visit.page.locator(".problem").count() == 0, (number, visit.text)
+        assert visit.run(LED_OUT, urlsplit(address_of(view, shown)).path) == []
     assert visit.requests == [page.as_uri()]
 
 

@@ -105,6 +105,26 @@ def test_a_session_whose_name_is_a_path_of_its_own_has_an_address_and_an_export(
         visit.close()
 
 
+def test_a_run_whose_name_is_a_path_of_its_own_has_an_address_an_export_and_grows(look: Look, tmp_path: Path) -> None:
+    with opened(tmp_path) as memory:
+        memory.runs.start("..", "Where am I?", done="It is known.")
+        memory.runs.question("..", "Up or down?")
+        (tmp_path / "page.html").write_bytes(exported_page(memory, parse("run:.."), NOW))
+        with Server(lambda: opened(tmp_path)) as server:
+            visit = look(f"{server.url}/runs")
+            visit.page.locator("table.runs a").click()
+            visit.settle()
+            for page in (visit, look((tmp_path / "page.html").as_uri())):
+                assert page.page.inner_text("h1").startswith(".. ")
+                page.page.get_by_role("link", name="Questions").click()
+                page.settle()
+                assert page.page.locator(".problem").count() == 0
+                assert "Up or down?" in page.text
+            memory.runs.question("..", "And then?")
+            visit.page.wait_for_selector(".items >> text=And then?")
+            visit.close()
+
+
 def test_exported_pages_of_hostile_texts_do_nothing(look: Look, bad: Shown, tmp_path: Path) -> None:
     files = [f"file:{bad.files[kind]}" for kind in ("markdown", "jsonl", "text", "pointer")]
     with at_rest(bad.root) as memory:

@@ -89,13 +89,15 @@ def test_colours_are_chosen_once_for_all_views(look: Look, server: Server) -> No
     visit = look(server.url, alone=True)
     colour = "getComputedStyle(document.documentElement).backgroundColor"
     light = visit.run(colour)
+    other = visit.page.context.new_page()
+    other.goto(server.url)
     visit.page.get_by_role("button", name="Colours").click()
     visit.page.get_by_role("button", name="Colours").click()
     assert visit.run("document.documentElement.dataset.theme") == "dark"
     assert visit.run(colour) != light
-    visit.page.goto(f"{server.url}/runs")
-    visit.settle()
-    assert visit.run("document.documentElement.dataset.theme") == "dark"
+    other.wait_for_function("document.documentElement.dataset.theme === 'dark'")
+    other.goto(f"{server.url}/runs")
+    other.wait_for_function("document.documentElement.dataset.theme === 'dark'")
 
 
 TYPE_ON = """() => {
@@ -148,6 +150,10 @@ def test_keys_of_one_letter_can_be_switched_off(look: Look, server: Server, show
     """WCAG 2.1.4: who speaks to a machine, or hits keys by accident, must not be led away."""
     visit = look(server.url + address_of("session", shown), alone=True)
     here = visit.address
+    other = visit.page.context.new_page()
+    other.goto(server.url)
+    other.wait_for_selector("main h1")
+    visit.page.bring_to_front()
     visit.page.keyboard.press("?")
     visit.page.get_by_label("keys of one character").uncheck()
     visit.page.keyboard.press("Escape")
@@ -156,6 +162,10 @@ def test_keys_of_one_letter_can_be_switched_off(look: Look, server: Server, show
     visit.settle()
     assert visit.address == here
     assert visit.page.get_by_role("dialog").count() == 0
+    other.bring_to_front()
+    other.keyboard.type("?gl")
+    assert (other.url, other.get_by_role("dialog").count()) == (f"{server.url}/", 0)
+    visit.page.bring_to_front()
     visit.page.reload()
     visit.settle()
     visit.page.keyboard.type("gl")

@@ -298,12 +298,14 @@ def test_a_slice_that_is_drawn_again_is_said_once_and_without_hashes(look: Look,
 
 @pytest.fixture
 def many(tmp_path: Path) -> Iterator[Server]:
-    """A server of a session whose first turn has 16 branches."""
+    """A server of two sessions: the first turn of one has 16 branches, that of the other 240."""
     root = tmp_path / "many"
     root.mkdir()
-    lines = [record(1, None, "user", "Begin."), *(record(10 + n, 1, "assistant", f"Way {n}.") for n in range(16))]
     with opened(root) as memory:
-        memory.import_(transcript(tmp_path / f"{TEAM}.jsonl", lines))
+        for session, ways in ((TEAM, 16), (GROWING, 240)):
+            begin = record(1, None, "user", "Begin.", session=session)
+            lines = [record(10 + n, 1, "assistant", f"Way {n}.", session=session) for n in range(ways)]
+            memory.import_(transcript(tmp_path / f"{session}.jsonl", [begin, *lines]))
     with Server(lambda: opened(root)) as server:
         yield server
 
@@ -314,6 +316,20 @@ def test_of_many_branches_those_beside_this_one_are_shown_and_the_others_counted
         shown_ones = visit.page.locator(".branches").last
         assert told in " ".join(shown_ones.inner_text().split())
         assert shown_ones.locator(".branch").count() == 7
+
+
+def test_every_one_of_very_many_branches_can_be_reached(many: Server, look: Look) -> None:
+    visit = look(f"{many.url}/session/{GROWING}?turn={turn_id(10 + 180, GROWING)}")
+    for key, way, told in (("", 180, "181 of 240 177 before"), ("]", 181, "182 of 240"), ("[", 180, "181 of 240")):
+        if key:
+            visit.page.keyboard.press(key)
+        visit.page.wait_for_selector(f"article.is-chosen:has-text('Way {way}.')")
+        assert f"branch {told}" in " ".join(visit.page.locator(".branches").last.inner_text().split())
+    visit.page.keyboard.press("End")  # the newest, which is the last
+    visit.page.wait_for_selector("article.is-chosen:has-text('Way 239.')")
+    visit.page.keyboard.press("]")
+    visit.settle()
+    assert "branch 240 of 240" in " ".join(visit.page.locator(".branches").last.inner_text().split())
 
 
 @pytest.mark.parametrize("page", ["session", "home"])

@@ -1,6 +1,7 @@
 """Every view, as people have their data: it shows something, without an error, for everybody, on every screen."""
 
 import itertools
+import json
 from pathlib import Path
 
 import pytest
@@ -96,6 +97,50 @@ def test_more_contrast_is_given_to_who_asks_for_it(look: Look, server: Server, d
     assert colours[0] == colours[1]
 
 
+# Cards whose first line is higher than what is left for it.
+CUT = """() => [...document.querySelectorAll(".why-card .text")]
+    .filter((each) => each.clientHeight < parseFloat(getComputedStyle(each).fontSize)).map((each) => each.textContent)"""
+# Parts of a page that scroll by themselves: what is in them would be cut off on paper.
+SCROLLING = """() => [...document.querySelectorAll("main *")]
+    .filter((each) => each.checkVisibility() && /auto|scroll/.test(getComputedStyle(each).overflowY))
+    .filter((each) => each.scrollHeight > each.clientHeight + 1).map((each) => each.className)"""
+
+
+@pytest.mark.parametrize("view", ["slice", "compaction", "asked", "run", "file markdown", "why"])
+def test_a_page_is_printed_in_full_and_dark_on_light(look: Look, server: Server, shown: Shown, view: str) -> None:
+    visit = look(server.url + address_of(view, shown), dark=True)
+    visit.run("() => { document.documentElement.dataset.theme = 'dark'; }")  # as its button does
+    visit.page.emulate_media(media="print")
+    assert visit.run(SCROLLING) == []
+    assert visit.page.locator("nav.top").is_hidden()
+    assert visit.page.locator("main").inner_text().strip()
+    ink = visit.run("getComputedStyle(document.documentElement).color.match(/[0-9]+/g).map(Number)")
+    assert max(ink[:3]) < 64
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_letters_of_twice_the_size_are_given_to_who_set_them_and_fit(
+    look: Look, server: Server, shown: Shown, width: int
+) -> None:
+    visit = look(server.url, width=width, alone=True)
+    visit.page.context.new_cdp_session(visit.page).send("Page.setFontSizes", {"fontSizes": {"standard": 32}})
+    for view in ("home", "slice", "recorded", "run", "library", "file markdown", "file jsonl", "links", "why"):
+        visit.page.goto(server.url + address_of(view, shown))
+        visit.settle()
+        assert visit.run("parseFloat(getComputedStyle(document.body).fontSize)") >= 28
+        assert visit.overflow <= 0, view
+    assert visit.run(CUT) == []
+
+
+def test_of_two_snapshots_the_earlier_one_comes_first_from_both_sides(look: Look, server: Server, shown: Shown) -> None:
+    said = set()
+    for one, other in (shown.snapshots, shown.snapshots[::-1]):
+        visit = look(f"{server.url}/snapshot/{one}?with={other}")
+        assert visit.page.inner_text(".compare-head h2").startswith("From snapshot 1 ")
+        said.add(visit.text[visit.text.index("From snapshot") :])
+    assert len(said) == 1
+
+
 def test_an_address_without_a_view_says_so_and_one_without_data_too(look: Look, server: Server) -> None:
     nowhere = look(f"{server.url}/nowhere")
     nowhere.allowed = ("console: Failed to load resource",)
@@ -117,6 +162,28 @@ def test_an_address_without_a_view_says_so_and_one_without_data_too(look: Look, 
         visit.close()
 
 
+def test_the_way_back_leads_to_where_one_was_and_so_does_a_page_that_is_loaded_again(
+    look: Look, server: Server
+) -> None:
+    visit = look(f"{server.url}/library?q=codes", height=300)
+    link = visit.page.locator("main .passage").last
+    link.scroll_into_view_if_needed()
+    place = visit.run("window.scrollY")
+    assert place > 300
+    link.click()
+    visit.page.wait_for_function("() => location.pathname !== '/library'")
+    visit.settle()
+    for go in (visit.page.go_back, visit.page.reload):
+        go()
+        visit.page.wait_for_function("(place) => location.pathname === '/library' && scrollY === place", arg=place)
+        visit.settle()
+        assert visit.run("window.scrollY") == place
+    visit.page.get_by_role("link", name="Runs", exact=True).click()
+    visit.page.wait_for_function("() => location.pathname === '/runs'")
+    visit.settle()
+    assert visit.run("window.scrollY") == 0
+
+
 def test_a_search_that_found_more_than_it_shows_says_what_finds_the_others(look: Look, tmp_path: Path) -> None:
     with opened(tmp_path) as memory:
         for number in range(102):
@@ -128,4 +195,24 @@ def test_a_search_that_found_more_than_it_shows_says_what_finds_the_others(look:
             visit.settle()
         assert visit.page.get_by_role("button", name="show more").count() == 0
         assert "best 100" in visit.text
+        visit.close()
+
+
+def test_a_search_that_lists_only_some_sessions_with_some_of_the_words_lists_more_on_request(
+    look: Look, tmp_path: Path
+) -> None:
+    lines = ["A zebra and a quokka."] * 9 + ["A zebra."] * 30
+    talks = [[{"role": "user", "content": f"{line} Number {number}."}] for number, line in enumerate(lines)]
+    with opened(tmp_path) as memory:
+        for number, talk in enumerate(talks):
+            path = tmp_path / f"{number}.json"
+            path.write_text(json.dumps(talk))
+            memory.import_(path, session=f"talk-{number}")
+    with Server(lambda: opened(tmp_path)) as server:
+        visit = look(f"{server.url}/library?q=zebra+quokka")
+        listed = visit.page.locator(".session-hit").count()
+        assert "A zebra and a quokka. Number" in visit.page.locator(".session-hit h3").first.inner_text()
+        visit.page.get_by_role("button", name="show more").click()
+        visit.settle()
+        assert visit.page.locator(".session-hit").count() > listed
         visit.close()

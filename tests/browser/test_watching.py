@@ -87,6 +87,7 @@ def test_a_page_says_that_nobody_tells_it_what_changes_and_is_read_again_afterwa
     runs = look(f"{server.url}/runs")
     runs.allowed = visit.allowed
     assert runs.page.locator(".problem").count() == 1
+    runs.page.wait_for_selector(f"{trouble} >> text=gone")  # the first one was told before this one began
     (root / "away").rename(root / ".slicebase")
     runs.page.wait_for_selector("table.runs >> text=old")  # nobody pressed anything
     visit.page.wait_for_selector(trouble, state="detached")

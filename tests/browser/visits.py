@@ -90,6 +90,7 @@ class Visit:
         self.page = _page_of(self._context)
         self.page.set_viewport_size({"width": width, "height": height})
         self.page.emulate_media(
+            media="screen",
             color_scheme="dark" if dark else "light",
             contrast="no-preference",
             forced_colors="none",

@@ -59,11 +59,7 @@ def test_the_path_leads_to_the_newest_turn() -> None:
 
 @pytest.mark.parametrize(("number", "expected"), [(1, [1, 2, 3]), (0, [0, 4]), (4, [0, 4])])
 def test_the_alternatives_of_a_turn_are_the_children_of_the_same_turn(number: int, expected: list[int]) -> None:
-    assert TurnTree([-1, 0, 0, 0, -1]).alternatives(number, 10) == expected
-
-
-def test_of_many_alternatives_a_turn_is_always_one() -> None:
-    assert TurnTree([-1, 0, 0, 0, 0]).alternatives(4, 2) == [1, 4]
+    assert TurnTree([-1, 0, 0, 0, -1]).alternatives(number) == expected
 
 
 def test_a_turn_above_itself_is_found() -> None:

@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from slicebase.base import Slicebase
 from slicebase.graph.turn import Parent, Part, Session, Turn
 from slicebase.history.annotate import Annotator
@@ -47,3 +49,17 @@ def test_windows_that_follow_each_other_are_the_whole_path(tmp_path: Path) -> No
                 window = reading(memory.truth, last, 0, size, alone=False)
                 found += window.turns
             assert found == list(whole)
+
+
+@pytest.mark.parametrize("number", [0, 1, 49, 50, 51, 120, 200, 248, 249])
+def test_of_very_many_branches_those_around_the_shown_one_are_listed_and_the_others_counted(
+    tmp_path: Path, number: int
+) -> None:
+    with Slicebase.init(tmp_path) as memory:
+        add(memory, "u" * 251, [-1, *[0] * 250])
+        shown = reading(memory.truth, name(number + 1), 1, 0).turns[-1]
+    numbers = [each.number for each in shown.branches]
+    assert [each.here for each in shown.branches] == [each == number + 1 for each in numbers]
+    assert numbers == list(range(1 + shown.branches_before, 251 - shown.branches_after))
+    assert len(numbers) == 100
+    assert {number, number + 2} & {*range(1, 251)} <= {*numbers}  # its neighbours

@@ -78,11 +78,10 @@ class TurnTree:
             yield number
             number = way[number]
 
-    def alternatives(self, number: int, most: int) -> list[int]:
-        """Returns the turns in whose place a turn stands, itself included: at most so many, in their order."""
+    def alternatives(self, number: int) -> list[int]:
+        """Returns the turns in whose place a turn stands, itself included, in their order."""
         parent = self.above[number]
-        found = list(islice(self.roots() if parent == NOTHING else self.children(parent), most))
-        return found if number in found else [*found[: most - 1], number]
+        return list(self.roots() if parent == NOTHING else self.children(parent))
 
     def has_cycle(self) -> bool:
         """Returns whether a turn is above itself, which no stored session has that is not damaged."""

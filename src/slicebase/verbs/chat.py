@@ -8,7 +8,7 @@ turn has the other branches.
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, pairwise
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from msgspec import Struct
 
@@ -68,6 +68,17 @@ class BranchShown(Struct, frozen=True):
     here: bool  # it is the one that is shown
 
 
+class Branches(NamedTuple):
+    """The ways in which a path could go on at a place: those around the one that is shown, and how many others."""
+
+    shown: tuple[BranchShown, ...]
+    before: int
+    after: int
+
+
+NO_BRANCHES: Final = Branches((), 0, 0)
+
+
 class TurnShown(Struct, frozen=True):
     """A turn of a chat."""
 
@@ -81,7 +92,9 @@ class TurnShown(Struct, frozen=True):
     compaction: CompactionMark
     purged: bool
     beside: bool  # it is not on the path, but a model saw it there
-    branches: tuple[BranchShown, ...]  # empty where the path cannot go on otherwise
+    branches: tuple[BranchShown, ...]  # of many, those around this one; empty where the path cannot go on otherwise
+    branches_before: int  # that are not among them
+    branches_after: int
     parts: tuple[PartShown, ...]
 
 
@@ -165,12 +178,16 @@ class _Window:
     def _is_seen(self, number: int) -> bool:
         return not is_summary(self._content(number)[0])
 
-    def _branches(self, number: int) -> tuple[BranchShown, ...]:
-        others = self._tree.alternatives(number, MOST_BRANCHES)
+    def _branches(self, number: int) -> Branches:
+        others = self._tree.alternatives(number)
         parent = self._tree.above[number]
         beside = set(self._beside(parent)) if parent >= 0 and len(others) > 1 else set()
-        shown = [each for each in others if each not in beside or each == number]
-        return tuple(self._branch(each, here=each == number) for each in shown) if len(shown) > 1 else ()
+        all_ = [each for each in others if each not in beside or each == number]
+        if len(all_) < 2:
+            return NO_BRANCHES
+        first = max(0, min(all_.index(number) - MOST_BRANCHES // 2, len(all_) - MOST_BRANCHES))
+        shown = tuple(self._branch(each, here=each == number) for each in all_[first : first + MOST_BRANCHES])
+        return Branches(shown, first, len(all_) - first - len(shown))
 
     def _branch(self, number: int, *, here: bool) -> BranchShown:
         node, (turn, _) = self._node(number), self._content(number)
@@ -189,7 +206,7 @@ class _Window:
 
     def _shown(self, number: int, is_beside: bool) -> TurnShown:
         node, (turn, purged) = self._node(number), self._content(number)
-        branches = () if is_beside else self._branches(number)
+        branches = NO_BRANCHES if is_beside else self._branches(number)
         return turn_shown(node, turn, purged=purged, beside=is_beside, branches=branches)
 
 
@@ -199,7 +216,7 @@ def turn_shown(
     *,
     purged: bool,
     beside: bool = False,
-    branches: tuple[BranchShown, ...] = (),
+    branches: Branches = NO_BRANCHES,
     longest: int = CLIPPED,
 ) -> TurnShown:
     """Returns a turn as a chat shows it."""
@@ -214,7 +231,9 @@ def turn_shown(
         compaction=compaction_of(turn),
         purged=purged,
         beside=beside,
-        branches=branches,
+        branches=branches.shown,
+        branches_before=branches.before,
+        branches_after=branches.after,
         parts=tuple(part_shown(part, longest) for part in turn.parts if part.type not in (_MARK, KEPT_TURN)),
     )
 

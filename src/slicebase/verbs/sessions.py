@@ -147,10 +147,22 @@ def session_entry(parts: Parts, session: str) -> SessionEntry:
 
 
 def titles_of(parts: Parts, sessions: Sequence[str]) -> dict[str, str]:
-    """Returns what sessions are called: their titles, or the beginnings of what was asked in them first."""
+    """Returns what sessions are called: their titles, or the beginnings of what was asked in them first.
+
+    It is empty where neither is known, and where the record that has it is damaged.
+    """
     truth, index = parts.truth, parts.turn_index
     prompts = ask_turns(index, truth, lambda: {name: index.prompts(name, _TRIED) for name in sessions})
-    return {name: truth.turns.session(name).title or _first_prompt(truth, prompts[name]) for name in sessions}
+    return {name: _called(truth, name, prompts[name]) for name in sessions}
+
+
+def _called(truth: Truth, session: str, prompts: Sequence[str]) -> str:
+    try:
+        return truth.turns.session(session).title or _first_prompt(truth, prompts)
+    except SlicebaseError as error:
+        if error.code not in _DAMAGES:
+            raise
+        return ""
 
 
 def _place_after(names: Sequence[str], after: str | None) -> int:

@@ -114,15 +114,16 @@ def address(endpoint: Endpoint, values: Mapping[str, Any]) -> str:
     """Returns the address of a question as the pages write it (`keyOf` in lib/api.js)."""
     path = PREFIX + endpoint.path.replace(":path}", "}")
     for name in endpoint.in_path:
-        path = path.replace(f"{{{name}}}", _part(str(values[name])).replace("%2F", "/"))
+        part = _part(str(values[name]), "run" if endpoint.path.startswith("/runs/") else "session")
+        path = path.replace(f"{{{name}}}", part.replace("%2F", "/"))
     query = {name: _written(value) for name, value in sorted(values.items()) if name not in endpoint.in_path}
     text = urlencode(query, safe="*").replace("~", "%7E")  # as URLSearchParams
     return f"{path}?{text}" if text else path
 
 
-def _part(name: str) -> str:
+def _part(name: str, kind: str = "session") -> str:
     """Returns a part of a path, as `part` in lib/api.js writes it."""
-    return quote(f"session:{name}" if name in (".", "..") else name, safe="!~*'()")
+    return quote(f"{kind}:{name}" if name in (".", "..") else name, safe="!~*'()")
 
 
 def _written(value: Any) -> str:
@@ -186,7 +187,7 @@ def _run(asked: Answers, name: str) -> str:
             asked.more("/runs/{run}/blobs/{blob}", run=name, blob=blob)
         if event is None:
             break
-    return f"/run/{_part(name)}"
+    return f"/run/{_part(name, 'run')}"
 
 
 def _items(asked: Answers, kind: str, run: str) -> None:

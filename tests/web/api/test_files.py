@@ -150,3 +150,12 @@ def test_a_search_in_one_session_lists_as_many_of_its_turns_as_were_asked_for(cl
     assert len(alone["turns"]) == len(several["turns"]) + several["more"]
     assert alone["more"] == 0
     assert len(ok(client, "/search", q=named, limit=4)["sessions"][0]["turns"]) <= 4
+
+
+def test_a_session_without_a_title_is_called_by_what_was_asked_in_it_first(client: TestClient) -> None:
+    found = ok(client, "/search", q="code")["sessions"]
+    assert {each["prompt"] for each in found if each["title"]} == {None}
+    listed = {f"session:{each['session']}": each["prompt"] for each in ok(client, "/sessions")["rows"]}
+    untitled = [each for each in found if not each["title"]]
+    assert untitled
+    assert all(listed[each["ref"]].startswith(each["prompt"][:40]) for each in untitled)

@@ -1,11 +1,13 @@
 """Slice files and turns that have words, found together."""
 
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import msgspec
 from msgspec import Meta, Struct
 
+from slicebase.core.refs import parse
 from slicebase.verbs.found import search_json
+from slicebase.verbs.sessions import titles_of
 from slicebase.web.api.files import FileFilters, FileRow
 from slicebase.web.endpoints import get
 
@@ -50,6 +52,7 @@ class SessionHit(Struct, frozen=True):
 
     ref: str
     title: str | None
+    prompt: str | None  # of one without a title, the beginning of what was asked first
     project: str
     branch: str
     date: str | None
@@ -97,8 +100,17 @@ def search(memory: "Slicebase", asked: SearchQuery) -> SearchAnswer:
         either=asked.either,
         limit=asked.limit,
     )
-    fields = {**search_json(found, now, half_life), "unreadable": memory.finder.index.unreadable}
-    return msgspec.convert(fields, SearchAnswer)
+    fields = search_json(found, now, half_life)
+    _add_prompts(memory, [*fields["sessions"], *(fields["rest"] or {"sessions": ()})["sessions"]])
+    return msgspec.convert({**fields, "unreadable": memory.finder.index.unreadable}, SearchAnswer)
+
+
+def _add_prompts(memory: "Slicebase", sessions: list[dict[str, Any]]) -> None:
+    """Adds to sessions without a title what they are called in lists."""
+    names = {each["ref"]: parse(each["ref"]).id for each in sessions if not each["title"]}
+    titles = titles_of(memory, [*dict.fromkeys(names.values())])
+    for each in sessions:
+        each["prompt"] = titles[names[each["ref"]]] if each["ref"] in names else None
 
 
 ENDPOINTS: Final = (get("/search", "search", search),)

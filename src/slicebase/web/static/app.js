@@ -4,6 +4,7 @@ import { useEffect, useErrorBoundary, useLayoutEffect, useRef, useState } from "
 import { exported, useBuilding, useFreshness } from "slicebase/lib/api.js";
 import { html } from "slicebase/lib/html.js";
 import { lettersAreOn, say, switchLetters, useKeys, useSaid } from "slicebase/lib/keyboard.js";
+import { watchPlaces } from "slicebase/lib/places.js";
 import { go, Link, useRoute } from "slicebase/lib/router.js";
 import { ProblemBox } from "slicebase/lib/ui.js";
 import { VIEWS } from "slicebase/views/table.js";
@@ -30,13 +31,22 @@ function useTheme() {
   useEffect(() => {
     if (chosen) document.documentElement.dataset.theme = chosen;
     else delete document.documentElement.dataset.theme;
+  }, [chosen]);
+  useEffect(() => { // chosen in another page
+    const heard = (event) => event.key === "theme" && setChosen(event.newValue || "");
+    window.addEventListener("storage", heard);
+    return () => window.removeEventListener("storage", heard);
+  }, []);
+  const next = () => setChosen((before) => { // kept here only: what another page chose must not be written again
+    const after = NEXT_THEME[before];
     try {
-      window.localStorage.setItem("theme", chosen);
+      window.localStorage.setItem("theme", after);
     } catch {
       // a browser that keeps nothing
     }
-  }, [chosen]);
-  return [chosen, setChosen];
+    return after;
+  });
+  return [chosen, next];
 }
 
 const NEXT_THEME = { __proto__: null, "": "light", light: "dark", dark: "" };
@@ -104,7 +114,7 @@ function Shown({ view, route }) {
 
 function App() {
   const route = useRoute();
-  const [chosen, setChosen] = useTheme();
+  const [chosen, nextTheme] = useTheme();
   const [keys, showKeys] = useState(false);
   useViewKeys(showKeys);
   const building = useBuilding();
@@ -124,7 +134,7 @@ function App() {
       ${!exported && NAVIGATION.map(([path, name, key]) => html`<${Link} key=${path} to=${path} aria-current=${name === active ? "page" : undefined} title=${`g ${key}`}>${name}<//>`)}
       <span class="space"></span>
       ${exported && html`<span class="faint">exported ${exported.time.slice(0, 16).replace("T", " ")}</span>`}
-      <button type="button" class="small" onClick=${() => setChosen((before) => NEXT_THEME[before])} aria-label=${`Colours: ${chosen || "auto"}`}>${chosen || "auto"}</button>
+      <button type="button" class="small" onClick=${nextTheme} aria-label=${`Colours: ${chosen || "auto"}`}>${chosen || "auto"}</button>
       <button type="button" class="small" onClick=${() => showKeys((before) => !before)} aria-label="Keys (?)" aria-haspopup="dialog">?</button>
     </nav>
     ${keys && html`<${Keys} close=${() => showKeys(false)} more=${view ? view.keys : []} />`}
@@ -138,3 +148,4 @@ function App() {
 }
 
 render(html`<${App} />`, document.getElementById("app"));
+if (!exported) watchPlaces();

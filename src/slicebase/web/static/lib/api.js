@@ -182,6 +182,7 @@ export function useLater(call, version) {
 }
 
 const RETRY = 5000; // milliseconds until a stream that was refused is asked for again
+const NEW = "new"; // what a page says when it begins: it missed what the others were told
 const heard = new Set(); // the functions of this page that are told
 let stop = null; // ends the watching of this page, if it watches
 
@@ -195,11 +196,17 @@ function watch() {
   const here = (news) => {
     for (const each of [...heard]) each(news);
   };
+  let trouble = ""; // what this page told the others last
   const tell = (news) => {
+    if (news.trouble !== undefined) ({ trouble } = news);
     others.postMessage(news);
     here({ ...NOTHING, ...news });
   };
-  others.onmessage = (event) => here({ ...NOTHING, ...event.data });
+  others.onmessage = ({ data }) => {
+    if (data !== NEW) here({ ...NOTHING, ...data });
+    else if (trouble) others.postMessage({ trouble });
+  };
+  others.postMessage(NEW);
   const waiting = new AbortController();
   let end = () => {};
   const hold = () => new Promise((done) => {

@@ -9,6 +9,10 @@ try {
   // a browser that keeps nothing
 }
 
+window.addEventListener("storage", (event) => { // switched in another page
+  if (event.key === NAME) isOn = event.newValue !== "off";
+});
+
 export const lettersAreOn = () => isOn;
 
 /** Switches keys of one letter on or off, for all pages. */

@@ -2,6 +2,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { exported } from "slicebase/lib/api.js";
 import { html } from "slicebase/lib/html.js";
+import { keepPlace, leavePlace } from "slicebase/lib/places.js";
 
 const listeners = new Set();
 const start = exported ? new URL(exported.address, "http://page/") : null;
@@ -22,7 +23,12 @@ export function href(path, params = {}) {
 /** Goes to an address. With `replace`, the way back leads over it: for what changes while one drags. */
 export function go(address, { replace = false } = {}) {
   if (virtual) virtual = new URL(address, virtual);
-  else window.history[replace ? "replaceState" : "pushState"](null, "", address);
+  else if (replace) window.history.replaceState(window.history.state, "", address);
+  else {
+    leavePlace();
+    keepPlace();
+    window.history.pushState({ y: window.scrollY }, "", address);
+  }
   for (const each of listeners) each();
 }
 

@@ -125,8 +125,8 @@ export function useReading(turn) {
     if (!path.length) return;
     try {
       const found = await readBranch(path[path.length - 1].turn, { before: path.length - 1, after: 0 });
-      const forks = new Map(found.turns.map((each) => [each.turn, each.branches]));
-      setState((old) => ({ ...old, turns: old.turns.map((each) => (forks.has(each.turn) ? { ...each, branches: forks.get(each.turn) } : each)) }));
+      const forks = new Map(found.turns.map(({ turn, branches, branches_before, branches_after }) => [turn, { branches, branches_before, branches_after }]));
+      setState((old) => ({ ...old, turns: old.turns.map((each) => ({ ...each, ...forks.get(each.turn) })) }));
     } catch (problem) {
       setState((old) => ({ ...old, problem }));
     }

@@ -52,6 +52,11 @@ export function Ref({ to, children, long = false, span = null, file = null, cite
   return place ? html`<${Link} class="ref" to=${place} title=${to}>${text}<//>` : html`<span class="ref" title=${to}>${text}</span>`;
 }
 
+// Sizes
+
+/** How many times larger than usual letters are that a reader has set: what is placed by numbers grows with them. */
+export const LARGER = Math.max(1, parseFloat(getComputedStyle(document.documentElement).fontSize) / 15);
+
 // Numbers and times
 
 export const count = (number, word, many = `${word}s`) => `${number.toLocaleString("en")} ${number === 1 ? word : many}`;

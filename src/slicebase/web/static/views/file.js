@@ -1,8 +1,8 @@
 // One slice file: its body, its contract, where it comes from, and what it is linked with.
 import { useAnswer, useGrowth } from "slicebase/lib/api.js";
-import { States, typeOf } from "slicebase/lib/files.js";
+import { fileAt, States, typeOf } from "slicebase/lib/files.js";
 import { html } from "slicebase/lib/html.js";
-import { choose, useTitle } from "slicebase/lib/router.js";
+import { choose, Link, useTitle } from "slicebase/lib/router.js";
 import { Answered, Badge, bytes, Copy, count, When } from "slicebase/lib/ui.js";
 import { Body } from "slicebase/views/file_body.js";
 import { Neighbourhood } from "slicebase/views/file_graph.js";
@@ -48,7 +48,7 @@ function Notices({ file }) {
   if (file.purged_by) notices.push(["bad", mark("Its content was purged", file.purged_by)]);
   if (file.archived_by) notices.push(["", mark("Archived", file.archived_by)]);
   for (const why of file.reasons) notices.push(["warn", html`${why.detail}${why.since && html` (since <${When} time=${why.since} dateOnly />)`}`]);
-  if (file.part_of) notices.push(["", html`This is a part of <a href=${`/file/${encodeURIComponent(file.part_of)}`}>${file.part_of}</a>.`]);
+  if (file.part_of) notices.push(["", html`This is a part of <${Link} to=${fileAt(file.part_of)}>${file.part_of}<//>.`]);
   if (!notices.length) return null;
   return html`<ul class="notices">${notices.map(([kind, text], at) => html`<li key=${at} class=${kind}>${text}</li>`)}</ul>`;
 }

@@ -3,7 +3,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { useAnswer } from "slicebase/lib/api.js";
 import { fileAt } from "slicebase/lib/files.js";
 import { html } from "slicebase/lib/html.js";
-import { choose, go, Link } from "slicebase/lib/router.js";
+import { choose, go, isHere, Link } from "slicebase/lib/router.js";
 import { Answered, count, Empty, Panel } from "slicebase/lib/ui.js";
 
 const WIDTH = 168;
@@ -122,7 +122,7 @@ const Named = ({ place }) => (place.kind === "file" ? html`<${Link} to=${fileAt(
 function Box({ place, start }) {
   const [x, y] = [left(place), middle(place) - HEIGHT / 2];
   const title = place.title || place.id;
-  const to = place.kind === "file" ? fileAt(place.id) : null;
+  const to = place.kind === "file" && isHere(fileAt(place.id)) ? fileAt(place.id) : null;
   const follow = (event) => {
     if (event.button || event.metaKey || event.ctrlKey || event.shiftKey) return;
     event.preventDefault();

@@ -53,6 +53,7 @@ function Found({ q, query }) {
   if (asked.problem) return html`<${ProblemBox} problem=${asked.problem} again=${asked.again} />`;
   if (!asked.answer) return html`<${Busy}>searching …<//>`;
   const found = asked.answer;
+  const isAll = [found, found.rest].every((each) => !each || isComplete(each));
   const nothing = !found.files.length && !found.sessions.length;
   return html`<div class=${asked.busy ? "searching" : ""}>
     <p class="soft">
@@ -66,18 +67,26 @@ function Found({ q, query }) {
     ${found.rest && html`<h2 class="rest">Only some of the words</h2>
       <p class="soft">${count(found.rest.total, "file")}, ${found.rest.exact ? "" : "at least "}${count(found.rest.total_turns, "turn")}</p>
       <${Hits} found=${found.rest} q=${q} name="rest" />`}
-    ${(found.files.length < found.total || found.sessions.length >= params.limit || (found.sessions.length === 1 && found.sessions[0].more > 0)) && (params.limit < MOST
+    ${!isAll && (params.limit < MOST
       ? html`<button type="button" onClick=${() => choose({ limit: Math.min(MOST, Number(params.limit) * 3) })}>show more</button>`
       : html`<p class="soft">A search shows the best ${MOST} files and sessions. More words, or the filters above, find the others.</p>`)}
   </div>`;
 }
+
+/** Whether all that was found is listed, but for the turns that a session's own list has. */
+function isComplete({ files, total, sessions, total_turns: turns }) {
+  const alone = sessions.length === 1 && sessions[0].more > 0;
+  return files.length >= total && !alone && sessions.reduce((sum, each) => sum + each.turns.length + each.more, 0) >= turns;
+}
+
+const OF_A_SESSION = /(?:^|\s)session:/;
 
 function Hits({ found, q, name = "found" }) {
   return html`<div class="columns found">
     ${found.files.length > 0 && html`<${Panel} title="Files" id=${`${name}-files`} aside=${`${found.files.length} of ${found.total.toLocaleString("en")}`}>
       <ul class="plain-list">${found.files.map((file) => html`<${Hit} key=${file.file} file=${file} />`)}</ul><//>`}
     ${found.sessions.length > 0 && html`<${Panel} title="Turns" id=${`${name}-turns`} aside=${`${found.exact ? "" : "at least "}${count(found.total_turns, "turn")}`}>
-      ${found.sessions.map((session) => html`<${SessionHit} key=${session.ref} session=${session} q=${q} alone=${found.sessions.length === 1} />`)}<//>`}
+      ${found.sessions.map((session) => html`<${SessionHit} key=${session.ref} session=${session} q=${q} alone=${OF_A_SESSION.test(q)} />`)}<//>`}
   </div>`;
 }
 
@@ -91,8 +100,8 @@ function Hit({ file }) {
 }
 
 function SessionHit({ session, q, alone }) {
-  return html`<section class="session-hit" aria-label=${session.title || session.ref}>
-    <h3><${Ref} to=${session.ref}>${session.title || shortName(session.ref.slice(8))}<//> <span class="faint">${[session.project, session.branch, session.date].filter(Boolean).join(" · ")}</span></h3>
+  return html`<section class="session-hit" aria-label=${session.title || session.prompt || session.ref}>
+    <h3 dir="auto"><${Ref} to=${session.ref}>${session.title || session.prompt || shortName(session.ref.slice(8))}<//> <span class="faint">${[session.project, session.branch, session.date].filter(Boolean).join(" · ")}</span></h3>
     <ul class="plain-list passages">${session.turns.map((turn) => html`<li key=${turn.ref}>
       <span class=${`role role-${turn.role}`}>${turn.role}</span>
       <${Link} class="passage" to=${placeOf(turn.ref)} dir="auto"><bdi>${turn.snippet === null ? "purged" : html`<${Marked} text=${turn.snippet} marks=${turn.marks} />`}</bdi><//>

@@ -96,7 +96,7 @@ export function Run({ route }) {
   const [grown, setGrown] = useState(0);
   useGrowth(({ runs, began }) => {
     if (began) asked.again();
-    else if (Object.hasOwn(runs, run)) setGrown(runs[run]);
+    else if (asked.answer && Object.hasOwn(runs, asked.answer.run_id)) setGrown(runs[asked.answer.run_id]); // an address may have `run:` before it
   });
   useEffect(() => {
     if (grown) asked.again();
@@ -106,7 +106,7 @@ export function Run({ route }) {
     if (known.current && asked.answer && asked.answer.events > known.current) setGrown(asked.answer.events);
     if (asked.answer) known.current = asked.answer.events;
   }, [asked.answer]);
-  return html`<h1>${run} ${asked.answer && html`<${RunState} stopped=${asked.answer.stopped} />`}</h1>
+  return html`<h1>${asked.answer ? asked.answer.run_id : run} ${asked.answer && html`<${RunState} stopped=${asked.answer.stopped} />`}</h1>
     <${Answered} asked=${asked}>${(found) => html`
       <${Head} found=${found} />
       <${Tabs} path=${`/run/${part(run, "run")}`} label="Parts of the run" chosen=${tab} tabs=${TABS.map(([name, words, size]) => [name, words, size(found)])} />

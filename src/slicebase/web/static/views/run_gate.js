@@ -31,7 +31,7 @@ export function Gate({ run, route, events }) {
           <${Ref} to=${each.snapshot_id} />
           <${When} time=${each.time} />
           <${Link} class="faint" to=${href(`/run/${part(run, "run")}`, { event: each.event })}>event ${each.event}<//>
-          ${before && html`<${Link} to=${href(`/snapshot/${before.snapshot_id}`, { with: each.snapshot_id })}>what changed<//>`}
+          ${before && html`<${Link} to=${href(`/snapshot/${each.snapshot_id}`, { with: before.snapshot_id })}>what changed<//>`}
         </div>
         ${isOpen && html`<${Opened} snapshot=${each.snapshot_id} />`}
       </li>`;

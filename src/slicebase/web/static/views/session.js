@@ -179,8 +179,9 @@ function otherBranch(path, at, step) {
   for (let place = at; place >= 0; place -= 1) {
     const branches = path[place] ? path[place].branches : [];
     if (branches.length > 1) {
-      const here = branches.findIndex((each) => each.here);
-      return branches[(here + step + branches.length) % branches.length].turn;
+      const at = branches.findIndex((each) => each.here) + step;
+      const isAll = !path[place].branches_before && !path[place].branches_after; // else the first and the last are not here
+      return (branches[isAll ? (at + branches.length) % branches.length : at] || {}).turn;
     }
   }
   return null;

@@ -1,13 +1,15 @@
 // The tree of a session: rows of one height, with the lanes of branches, of which only those in sight exist.
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { html } from "slicebase/lib/html.js";
+import { LARGER } from "slicebase/lib/ui.js";
 import { isMarked } from "slicebase/views/session_lost.js";
 import { inSlice } from "slicebase/views/session_slice.js";
 
-const HEIGHT = 24; // pixels of a row
+const HEIGHT = Math.round(24 * LARGER); // pixels of a row
 const LANE = 11; // pixels between two lanes, where there are few
 const LANES = 132; // pixels of all lanes
 const SPARE = 12; // rows above and below those in sight
+const COUNTED = 100; // turns that follow one: the server counts no more
 const REASONS = {
   __proto__: null,
   budget: "on the frontier when max_nodes was reached",
@@ -110,7 +112,7 @@ function Row({ number, row, isMarked, width, total, isChosen, isAnchor, slice, o
     <span class="row-words">${row.purged ? html`<em>purged</em>` : withoutName(row) || html`<em class="faint">${row.calls.length ? "" : "empty, or not shown by the client"}</em>`}</span>
     ${row.kinds.includes("error") && html`<span class="badge bad">error</span>`}
     ${started && html`<span class="badge" title=${started.map((each) => each.title || each.session).join("\n")}>${started.length === 1 ? "agent" : `${started.length} agents`}</span>`}
-    ${row.branches > 1 && html`<span class="faint forks" title="turns that follow it">↳${row.branches}</span>`}
+    ${row.branches > 1 && html`<span class="faint forks" title="turns that follow it">↳${row.branches}${row.branches >= COUNTED ? "+" : ""}</span>`}
     ${selected && html`<span class="distance" aria-label=${why}>${selected.way === "anchor" ? "anchor" : selected.distance}</span>`}
     ${left && html`<span class="reason" aria-label=${why}>${left.reason}</span>`}
   </div>`;

@@ -14,7 +14,7 @@ export function TurnBlock({ turn, session, isMarked, isChosen, isAnchor, selecte
   const [compared, setCompared] = useState(false);
   const classes = ["turn", compared && "with-lost", turn.role, isChosen && "is-chosen", isAnchor && "anchor", turn.beside && "beside", hasSlice && (selected ? `in phase-${selected.phase}` : "out")];
   return html`<article class=${classes.filter(Boolean).join(" ")} data-turn=${turn.turn} id=${`turn-${turn.turn}`} aria-current=${isChosen ? "true" : undefined}>
-    ${turn.branches.length > 0 && html`<${Branches} branches=${turn.branches} />`}
+    ${turn.branches.length > 0 && html`<${Branches} turn=${turn} />`}
     ${turn.compaction && !isMarked && html`<${Compaction} turn=${turn} open=${compared} onOpen=${setCompared} />`}
     <header>
       <h2 class=${`who ${turn.role}`}>${turn.role}</h2>
@@ -39,17 +39,17 @@ export function TurnBlock({ turn, session, isMarked, isChosen, isAnchor, selecte
 
 const BESIDE = 3; // branches that are shown on each side of this one
 
-function Branches({ branches }) {
+function Branches({ turn: { branches, branches_before: before, branches_after: after } }) {
   const here = branches.findIndex((each) => each.here);
   const first = Math.max(0, Math.min(here - BESIDE, branches.length - 2 * BESIDE - 1));
   const last = Math.min(branches.length, first + 2 * BESIDE + 1);
   return html`<nav class="branches" aria-label="Branches here">
-    <span class="faint">branch ${here + 1} of ${branches.length}</span>
-    ${first > 0 && html`<span class="faint">${first} before</span>`}
+    <span class="faint">branch ${(before + here + 1).toLocaleString("en")} of ${(before + branches.length + after).toLocaleString("en")}</span>
+    ${before + first > 0 && html`<span class="faint">${(before + first).toLocaleString("en")} before</span>`}
     ${branches.slice(first, last).map((each) => (each.here
       ? html`<span key=${each.turn} class="branch here" aria-current="true">this one</span>`
       : html`<button type="button" key=${each.turn} class="small branch" title=${each.text} onClick=${() => choose({ turn: each.turn }, {})}>${each.text || each.role}</button>`))}
-    ${last < branches.length && html`<span class="faint">${branches.length - last} after</span>`}
+    ${last < branches.length + after && html`<span class="faint">${(branches.length + after - last).toLocaleString("en")} after</span>`}
   </nav>`;
 }
 

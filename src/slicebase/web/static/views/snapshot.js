@@ -59,14 +59,14 @@ export function Snapshot({ route }) {
       <div class="row actions">
         ${found.before && html`<${Link} to=${`/snapshot/${found.before}`}>← before<//>`}
         ${found.after && html`<${Link} to=${`/snapshot/${found.after}`}>after →<//>`}
-        ${found.before && html`<${Link} to=${href(`/snapshot/${found.before}`, { with: found.snapshot_id })}>what changed since the one before<//>`}
+        ${found.before && html`<${Link} to=${href(`/snapshot/${found.snapshot_id}`, { with: found.before })}>what changed since the one before<//>`}
         <${Other} found=${found} chosen=${route.query.with || ""} />
         <span class="space"></span>
         <${Copy} text=${`tt run snapshot ${found.snapshot_id}`} label="copy as command" />
       </div>
     </section>
     ${route.query.with
-      ? html`<${Difference} before=${found.snapshot_id} after=${route.query.with} run=${found.run_id} />`
+      ? html`<${Difference} key=${route.query.with} found=${found} other=${route.query.with} />`
       : html`<${Tabs} path=${`/snapshot/${found.snapshot_id}`} label="Parts of the snapshot" chosen=${tab} tabs=${TABS.map(([each, words, size]) => [each, words, size(found)])} />
         <section class="panel run-part" aria-label=${TABS.find(([each]) => each === tab)[1]}><h2 class="hidden-text">${TABS.find(([each]) => each === tab)[1]}</h2>
           ${tab === "" && html`<${Checks} validation=${found.validation} />`}

@@ -1,7 +1,7 @@
 // The difference between two snapshots: what was added, what changed, and what is gone, for each kind.
 import { part, useAnswer } from "slicebase/lib/api.js";
 import { html } from "slicebase/lib/html.js";
-import { choose, href, Link } from "slicebase/lib/router.js";
+import { choose } from "slicebase/lib/router.js";
 import { Answered, Badge, Panel, Ref } from "slicebase/lib/ui.js";
 import { ClaimItem, ConflictItem, FailureItem } from "slicebase/views/run_items.js";
 
@@ -35,12 +35,23 @@ function Kind({ kind, name, found, run }) {
 
 const differs = ({ counts }) => counts.added + counts.changed + counts.gone > 0;
 
-export function Difference({ before, after, run }) {
-  const asked = useAnswer(`/snapshots/${part(before)}/diff/${part(after)}`);
-  return html`<div class="row compare-head"><h2>From <${Ref} to=${before} /> to <${Ref} to=${after} /></h2><span class="space"></span>
-      <${Link} to=${href(`/snapshot/${after}`, { with: before })}>the other way round<//><button type="button" class="small" onClick=${() => choose({ with: "" })}>close</button></div>
+/** What differs between a snapshot and another one. Of two of the same run, the earlier one comes first, whichever is shown. */
+export function Difference({ found: shown, other }) {
+  const asked = useAnswer(`/snapshots/${part(other)}`);
+  return html`<${Answered} asked=${asked}>${(found) => {
+    const isEarlier = found.run_id === shown.run_id && found.sequence < shown.sequence;
+    return html`<${Changes} key=${found.snapshot_id} one=${isEarlier ? found : shown} other=${isEarlier ? shown : found} />`;
+  }}<//>`;
+}
+
+const Named = ({ of, run }) => html`snapshot ${of.sequence}${of.run_id === run ? "" : ` of ${of.run_id}`} <${Ref} to=${of.snapshot_id} />`;
+
+function Changes({ one, other }) {
+  const asked = useAnswer(`/snapshots/${part(one.snapshot_id)}/diff/${part(other.snapshot_id)}`);
+  return html`<div class="row compare-head"><h2>From <${Named} of=${one} run=${other.run_id} /> to <${Named} of=${other} run=${one.run_id} /></h2><span class="space"></span>
+      <button type="button" class="small" onClick=${() => choose({ with: "" })}>close</button></div>
     <${Answered} asked=${asked}>${(found) => html`
       <p class="soft">${Object.entries(found.coverage).map(([name, [old, now]]) => `${name.replaceAll("_", " ").replace(" ids", "s")} ${old} → ${now}`).join(" · ")}</p>
       ${KINDS.filter(([kind]) => !differs(found[kind])).map(([kind, name]) => html`<p key=${kind} class="soft">${name}: nothing differs, ${found[kind].counts.same.toLocaleString("en")} the same.</p>`)}
-      ${KINDS.filter(([kind]) => differs(found[kind])).map(([kind, name]) => html`<${Kind} key=${kind} kind=${kind} name=${name} found=${found[kind]} run=${run} />`)}`}<//>`;
+      ${KINDS.filter(([kind]) => differs(found[kind])).map(([kind, name]) => html`<${Kind} key=${kind} kind=${kind} name=${name} found=${found[kind]} run=${other.run_id} />`)}`}<//>`;
 }

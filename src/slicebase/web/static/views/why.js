@@ -3,10 +3,10 @@ import { useState } from "preact/hooks";
 import { useAnswer } from "slicebase/lib/api.js";
 import { html } from "slicebase/lib/html.js";
 import { choose, href, Link } from "slicebase/lib/router.js";
-import { Answered, Badge, Busy, count, Empty, Panel, placeOf, ProblemBox, Ref, shortRef } from "slicebase/lib/ui.js";
+import { Answered, Badge, Busy, count, Empty, LARGER, Panel, placeOf, ProblemBox, Ref, shortRef } from "slicebase/lib/ui.js";
 
-const WIDTH = 252;
-const HEIGHT = 104;
+const WIDTH = 252 * LARGER;
+const HEIGHT = 104 * LARGER;
 const ACROSS = 52;
 const DOWN = 14;
 const EDGE = 12;
