@@ -131,6 +131,9 @@ def unwanted(query: Query) -> list["TermPattern"]:
     return [TermPattern(term, Match.INSIDE_ANY_CASE) for term in query.excluded if is_compared(term)]
 
 
+_REST: Final = re.compile(r"\w*")  # of a word
+
+
 def _begins_word(text: str, start: int) -> bool:
     return not start or not is_spaced(text[start - 1])
 
@@ -180,14 +183,19 @@ class TermPattern:
     def _forms(self) -> bool:
         return self.match == Match.OTHER_FORM and self.term.whole
 
-    def _found(self, pattern: re.Pattern[str], text: str) -> Iterator[tuple[int, int]]:
-        """Yields the spans of a pattern in a text."""
+    def _found(self, pattern: re.Pattern[str], text: str, *, whole: bool = False) -> Iterator[tuple[int, int]]:
+        """Yields the spans of a pattern in a text, with `whole` to the ends of the words that it begins.
+
+        Words are read to their ends only where the span fits: else a long one would be read again from each letter.
+        """
         at = 0
         while found := pattern.search(text, at):
             start, end = found.span()
-            fits = self._fits(text, start, end)
-            at = max(end, start + 1) if fits else start + 1
-            if fits:
+            at = start + 1
+            if self._fits(text, start, end):
+                if whole and (rest := _REST.match(text, end)):
+                    end = rest.end()
+                at = max(at, end)
                 yield start, end
 
     def _fits(self, text: str, start: int, end: int) -> bool:
@@ -202,9 +210,7 @@ class TermPattern:
     def places(self, text: str) -> Iterator[tuple[int, int]]:
         """Yields the spans of the term in a text; of a beginning, those of whole words."""
         if self.may_match(text):
-            goes_on = self.term.begins and not self.term.quoted
-            sought = re.compile(rf"{self.pattern.pattern}\w*", re.IGNORECASE) if goes_on else self.pattern
-            yield from self._found(sought, text)
+            yield from self._found(self.pattern, text, whole=self.term.begins and not self.term.quoted)
 
     def in_forms(self, forms: Iterable[tuple[int, int, str]]) -> Iterator[tuple[int, int]]:
         """Yields the spans of words whose other forms begin with the term: `muell*` for `Müller`."""
