@@ -230,12 +230,9 @@ def test_any_value_may_be_of_any_type(known: Format, other: Any) -> None:
     records = KINDS.get(known.name) or head_of(SOUND[known.name], "x.jsonl").records
     for number, sound in enumerate(records):
         for place in _places(sound):
-            check(
-                take(
-                    ("x.jsonl", jsonl([*records[:number], _with(sound, place, other), *records[number + 1 :]])),
-                    known=known,
-                )
-            )
+            data = jsonl([*records[:number], _with(sound, place, other), *records[number + 1 :]])
+            for is_growing in (False, True):
+                check(take(("x.jsonl", data), known=known, is_growing=is_growing))
 
 
 @by_format
