@@ -2,9 +2,11 @@
 
 import json
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,11 +16,13 @@ from slicebase.core.ids import is_uuid
 from slicebase.graph.turn import EDGE_TYPES, ROLES
 from slicebase.importers.batches import BatchBuilder
 from slicebase.importers.blocks import arguments_of
+from slicebase.importers.claude_code import Transcript
+from slicebase.importers.codex import Rollout
 from slicebase.importers.formats import FORMATS
 from slicebase.importers.heads import head_of
 from slicebase.importers.json_stream import MAX_VALUES, RecordLine, json_lines
 from slicebase.importers.thread import SourceRecord, read_records
-from slicebase.importers.values import REASONS, Batch, Format, ImportReport, ImportSource
+from slicebase.importers.values import REASONS, Batch, Format, ImportReport, ImportSource, Options
 from tests.importers import (
     test_boundaries,
     test_chatgpt,
@@ -233,6 +237,21 @@ def test_any_value_may_be_of_any_type(known: Format, other: Any) -> None:
             data = jsonl([*records[:number], _with(sound, place, other), *records[number + 1 :]])
             for is_growing in (False, True):
                 check(take(("x.jsonl", data), known=known, is_growing=is_growing))
+
+
+@pytest.mark.parametrize("other", [2**70, "\ud800", ["b"], {"a": 2**70}], ids=repr)
+@pytest.mark.parametrize("reader", [Transcript, partial(Rollout, is_growing=True)])
+def test_what_is_kept_of_a_transcript_can_be_written_whatever_a_value_is(reader: Any, other: Any) -> None:
+    """It may end with any record, and is read again where it was left."""
+    records = KINDS["codex" if isinstance(reader, partial) else "claude-code"]
+    for number, sound in enumerate(records):
+        for place in _places(sound):
+            transcript = reader("x.jsonl", Options())
+            list(transcript.read([jsonl([*records[:number], _with(sound, place, other)])]))
+            list(transcript.flush())
+            if (state := transcript.state) is not None:
+                written = msgspec.msgpack.encode(state)
+                assert msgspec.msgpack.encode(msgspec.msgpack.decode(written, type=type(state))) == written
 
 
 @by_format
