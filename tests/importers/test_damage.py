@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from slicebase.core.ids import is_uuid
+from slicebase.core.times import EARLIEST, LATEST
 from slicebase.graph.turn import EDGE_TYPES, ROLES
 from slicebase.importers.batches import BatchBuilder
 from slicebase.importers.blocks import arguments_of
@@ -96,6 +97,8 @@ def check(taken: Taken) -> None:
         assert is_uuid(turn.id)
         assert turn.session
         assert turn.role in ROLES
+        assert type(turn.time) is int
+        assert EARLIEST <= turn.time <= LATEST
         assert turn.content_hash.startswith("sha256:")  # so its content has a canonical form
         assert all(parent.type in EDGE_TYPES and parent.id != turn.id for parent in turn.parents)
     assert all(is_uuid(link.parent) and is_uuid(link.child) for link in taken.links)
