@@ -75,6 +75,20 @@ KINDS: dict[str, list[Any]] = {
         test_boundaries.summary(48, 47),
         {"type": "summary", "summary": "A title", "leafUuid": uuid(3)},
     ],
+    "conversation": [
+        {"role": "user", "content": "Go.", "_meta": {"id": uuid(1), "parents": []}},
+        {
+            "role": "assistant",
+            "content": "Look.",
+            "_meta": {
+                "id": "second",
+                "parents": [[uuid(1), "reply"]],
+                "links": [[uuid(3), "branch"]],
+                "parts": [{"type": "tool_call", "name": "ls", "arguments": {"path": "."}, "call_id": "c1"}],
+                "source_hash": "sha256:" + "0" * 64,
+            },
+        },
+    ],
     "codex": [
         *test_codex.NEW,
         test_codex.SPAWNED,
@@ -101,6 +115,7 @@ def check(taken: Taken) -> None:
         assert EARLIEST <= turn.time <= LATEST
         assert turn.content_hash.startswith("sha256:")  # so its content has a canonical form
         assert all(parent.type in EDGE_TYPES and parent.id != turn.id for parent in turn.parents)
+        assert all(is_uuid(parent.id) for parent in turn.parents)
     assert all(is_uuid(link.parent) and is_uuid(link.child) for link in taken.links)
     assert all(note.reason in REASONS for note in taken.report.notes)
     assert not {"importer-failed", "partly-read"} & taken.reasons().keys()
