@@ -125,6 +125,18 @@ def test_a_copy_of_what_was_purged_has_nothing_either(tt: Tt, tmp_path: Path) ->
     assert {row["session"]: row["purged"] for row in tt("turns", "--json").json["rows"]} == {FIFTH: True, SIXTH: True}
 
 
+def test_a_purge_says_which_sessions_still_have_turns_that_a_session_showed(tt: Tt, tmp_path: Path) -> None:
+    """A copy has none of its own, and what was resumed begins with those of another session."""
+    one = resumed(tmp_path, FIFTH, "a" * 3)
+    assert tt("import", one, copied(tmp_path, SIXTH, one), goes_on(tmp_path, FOURTH, one, "b" * 2)).exit == 0
+    for dry_run in (("--dry-run",), ()):
+        copy, later = (tt("purge", f"session:{name}", *dry_run).err for name in (SIXTH, FOURTH))
+        assert f"Not reached: session:{FIFTH}, which has the turns of this copy." in copy
+        assert f"Not reached: session:{FIFTH}, from which it goes on." in later
+    assert f"session:{FIFTH}" not in tt("purge", f"session:{FIFTH}").err
+    assert tt("verify").exit == 0
+
+
 @pytest.mark.parametrize(
     ("command", "status"), [(("turns",), 1), (("export", "--to", "copy.slice"), 4), (("run", "from"), 3)]
 )

@@ -72,14 +72,18 @@ class Taken(NamedTuple):
 
 
 def take(
-    *inputs: tuple[str, bytes], options: Options = DEFAULT, chunk: int = 1 << 16, known: Format | None = None
+    *inputs: tuple[str, bytes],
+    options: Options = DEFAULT,
+    chunk: int = 1 << 16,
+    known: Format | None = None,
+    is_growing: bool = False,
 ) -> Taken:
     """Imports the sources, and checks that the report adds up."""
     run, taken = Import(options), Taken([], ImportReport())
     for name, data in inputs:
         found = known or recognised(name, data)
         assert found is not None, f"nothing recognises {name}"
-        for batch in run.read(ImportSource(name, chunks(data, chunk)), found):
+        for batch in run.read(ImportSource(name, chunks(data, chunk), is_growing), found):
             taken.batches.append(batch)
             taken.report.add(batch)
     assert taken.report.adds_up

@@ -3,7 +3,7 @@
 from slicebase.core.ids import turn_id
 from slicebase.graph.turn import Edge, Parent, Part, Session, Turn
 from slicebase.importers.conversation import export_conversation
-from tests.importers.reading import Taken, take, texts
+from tests.importers.reading import Taken, jsonl, take, texts
 from tests.importers.test_claude_code import SAMPLE
 
 HEADER = """---
@@ -100,6 +100,21 @@ def test_what_the_fields_of_a_line_cannot_hold_is_in_its_meta() -> None:
     again = take(("x.slice", written(Session("s", "x"), turns, links)))
     assert again.turns == turns
     assert again.links == links
+
+
+def test_parents_that_are_named_by_ids_of_the_file_are_those_turns() -> None:
+    """An id need not be a UUID, and a UUID may be in upper case (ruling 16)."""
+    lines = [
+        {"role": "user", "content": "Go.", "_meta": {"id": "first"}},
+        {"role": "user", "content": "Stop.", "_meta": {"id": "AAAAAAAA-0000-4000-8000-00000000000A"}},
+        {"role": "assistant", "content": "Yes.", "_meta": {"id": "third", "parents": [["first", "reply"]]}},
+    ]
+    lines[2]["_meta"]["links"] = [["AAAAAAAA-0000-4000-8000-00000000000A", "branch"]]  # type: ignore[index]
+    taken = take(("talk.slice", HEADER.encode() + jsonl(lines)))
+    first, second, third = taken.turns
+    assert second.id == "aaaaaaaa-0000-4000-8000-00000000000a"
+    assert third.parents == (Parent(first.id),)
+    assert taken.links == [Edge(second.id, third.id, "branch")]
 
 
 def test_a_line_that_holds_everything_has_no_parts_in_its_meta() -> None:

@@ -2,23 +2,28 @@
 
 import json
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from slicebase.core.ids import is_uuid
+from slicebase.core.times import EARLIEST, LATEST
 from slicebase.graph.turn import EDGE_TYPES, ROLES
 from slicebase.importers.batches import BatchBuilder
 from slicebase.importers.blocks import arguments_of
+from slicebase.importers.claude_code import Transcript
+from slicebase.importers.codex import Rollout
 from slicebase.importers.formats import FORMATS
 from slicebase.importers.heads import head_of
 from slicebase.importers.json_stream import MAX_VALUES, RecordLine, json_lines
 from slicebase.importers.thread import SourceRecord, read_records
-from slicebase.importers.values import REASONS, Batch, Format, ImportReport, ImportSource
+from slicebase.importers.values import REASONS, Batch, Format, ImportReport, ImportSource, Options
 from tests.importers import (
     test_boundaries,
     test_chatgpt,
@@ -70,6 +75,20 @@ KINDS: dict[str, list[Any]] = {
         test_boundaries.summary(48, 47),
         {"type": "summary", "summary": "A title", "leafUuid": uuid(3)},
     ],
+    "conversation": [
+        {"role": "user", "content": "Go.", "_meta": {"id": uuid(1), "parents": []}},
+        {
+            "role": "assistant",
+            "content": "Look.",
+            "_meta": {
+                "id": "second",
+                "parents": [[uuid(1), "reply"]],
+                "links": [[uuid(3), "branch"]],
+                "parts": [{"type": "tool_call", "name": "ls", "arguments": {"path": "."}, "call_id": "c1"}],
+                "source_hash": "sha256:" + "0" * 64,
+            },
+        },
+    ],
     "codex": [
         *test_codex.NEW,
         test_codex.SPAWNED,
@@ -92,8 +111,11 @@ def check(taken: Taken) -> None:
         assert is_uuid(turn.id)
         assert turn.session
         assert turn.role in ROLES
+        assert type(turn.time) is int
+        assert EARLIEST <= turn.time <= LATEST
         assert turn.content_hash.startswith("sha256:")  # so its content has a canonical form
         assert all(parent.type in EDGE_TYPES and parent.id != turn.id for parent in turn.parents)
+        assert all(is_uuid(parent.id) for parent in turn.parents)
     assert all(is_uuid(link.parent) and is_uuid(link.child) for link in taken.links)
     assert all(note.reason in REASONS for note in taken.report.notes)
     assert not {"importer-failed", "partly-read"} & taken.reasons().keys()
@@ -230,12 +252,24 @@ def test_any_value_may_be_of_any_type(known: Format, other: Any) -> None:
     records = KINDS.get(known.name) or head_of(SOUND[known.name], "x.jsonl").records
     for number, sound in enumerate(records):
         for place in _places(sound):
-            check(
-                take(
-                    ("x.jsonl", jsonl([*records[:number], _with(sound, place, other), *records[number + 1 :]])),
-                    known=known,
-                )
-            )
+            data = jsonl([*records[:number], _with(sound, place, other), *records[number + 1 :]])
+            for is_growing in (False, True):
+                check(take(("x.jsonl", data), known=known, is_growing=is_growing))
+
+
+@pytest.mark.parametrize("other", [2**70, "\ud800", ["b"], {"a": 2**70}], ids=repr)
+@pytest.mark.parametrize("reader", [Transcript, partial(Rollout, is_growing=True)])
+def test_what_is_kept_of_a_transcript_can_be_written_whatever_a_value_is(reader: Any, other: Any) -> None:
+    """It may end with any record, and is read again where it was left."""
+    records = KINDS["codex" if isinstance(reader, partial) else "claude-code"]
+    for number, sound in enumerate(records):
+        for place in _places(sound):
+            transcript = reader("x.jsonl", Options())
+            list(transcript.read([jsonl([*records[:number], _with(sound, place, other)])]))
+            list(transcript.flush())
+            if (state := transcript.state) is not None:
+                written = msgspec.msgpack.encode(state)
+                assert msgspec.msgpack.encode(msgspec.msgpack.decode(written, type=type(state))) == written
 
 
 @by_format

@@ -16,6 +16,7 @@ from slicebase.history.imports import import_inputs
 from slicebase.history.inputs import inputs
 from slicebase.history.opencode_store import QUIET
 from slicebase.importers.formats import recognise
+from slicebase.importers.times import moment
 from slicebase.importers.values import ImportSource, Options
 from slicebase.truth.truth import Truth
 from tests.importers.reading import recognised, take
@@ -222,3 +223,11 @@ def test_another_database_and_other_json_are_not_recognised(tmp_path: Path) -> N
     apsw.Connection(str(tmp_path / "opencode.db")).execute("CREATE TABLE session (id)").close()
     assert [recognise(ImportSource(each.name, each.chunks())) for each in inputs([tmp_path / "opencode.db"])] == [None]
     assert recognised("x.json", b'{"info": {"id": "x"}, "messages": []}') is None
+
+
+@pytest.mark.parametrize("created", ["soon", 1e300, [NOW], {"at": NOW}, "2025-06-10T14:00:00Z", NOW, NOW / 1000])
+def test_a_message_without_a_time_has_that_of_its_session_if_that_is_one(created: Any) -> None:
+    untimed = {"info": {"id": "msg_1", "role": "user"}, "parts": [text("Go.")]}
+    session = {"info": {"id": "ses_1", "time": {"created": created}}, "messages": [untimed]}
+    (turn,) = take(("ses_1.json", json.dumps(session).encode())).turns
+    assert turn.time == (moment(created) or 0)

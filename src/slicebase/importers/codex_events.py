@@ -13,7 +13,7 @@ from msgspec import Struct
 from slicebase.core.hashing import canonical, raw_digest
 from slicebase.graph.turn import Part, Role
 from slicebase.importers.blocks import Content, as_name, as_objects, as_text, marked, text_parts
-from slicebase.importers.json_stream import LinePlace, RecordLine
+from slicebase.importers.json_stream import LinePlace, RecordLine, repaired
 from slicebase.importers.silence import is_text
 
 CodexEvent = dict[str, Any]
@@ -238,9 +238,9 @@ class ToldTexts:
         """Returns whether an item that says what an event shows may still come."""
         if not isinstance(record, dict) or record.get("type") != "event_msg":
             return False
-        event = record.get("payload")
+        event = repaired(record.get("payload"))[0]
         content = event_content(event) if isinstance(event, dict) else None
-        return content is not None and bool(self._unsaid(record["payload"], content[1]))
+        return content is not None and bool(self._unsaid(event, content[1]))
 
     def add(self, parts: Iterable[Part]) -> None:
         """Adds what a turn says."""

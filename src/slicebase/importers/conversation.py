@@ -21,7 +21,7 @@ from slicebase.graph.session import SHOWN_FACT, stated_facts
 from slicebase.graph.turn import EDGE_TYPES, Edge, Parent, Part, Session, Turn, turn_text
 from slicebase.importers.batches import BatchBuilder
 from slicebase.importers.blocks import ROLES_BY_NAME, Flag, as_name, as_text, marked, parts_of, text_parts
-from slicebase.importers.json_stream import BOM, RecordLine, json_lines, without
+from slicebase.importers.json_stream import BOM, RecordLine, json_lines, repaired, without
 from slicebase.importers.silence import holds_text
 from slicebase.importers.thread import Fault, NonTurn, SourceRecord, Thread, TurnDraft, read_records
 from slicebase.importers.times import start_of
@@ -87,8 +87,10 @@ def _read(source: ImportSource, options: Options) -> Iterator[Batch]:
 
     def line_of(record: SourceRecord, line: RecordLine) -> Iterator[Batch]:
         yield from thread.admit(record, line.where, ESSENCE, _build)
-        for link in _links(record):
-            builder.link(link)
+        for child, parent in _links(record):
+            above, below = thread.id_of(parent.id), thread.id_of(child)
+            if above is not None and below is not None:
+                builder.link(Edge(above, below, parent.type))
 
     thread.clock.now, lines = start_of(json_lines(body, _is_line, header.lines), _time_of)
     yield from read_records(builder, lines, line_of)
@@ -122,7 +124,9 @@ def _meta(record: SourceRecord) -> SourceRecord:
 
 
 def _build(record: SourceRecord, flag: Flag) -> TurnDraft | NonTurn | Fault:
-    meta = _meta(record)
+    meta, repairs = repaired(_meta(record))  # it is no part of the record's hash, with which the others are repaired
+    for reason in repairs:
+        flag(reason, "_meta")
     if record.get("type") != _NOTE and "role" not in record:
         return Fault("unknown-record", str(record.get("type")), meta.get("id"), lost=holds_text(record))
     name = "system" if record.get("type") == _NOTE else str(record["role"])
@@ -177,10 +181,11 @@ def _pairs(value: Any) -> tuple[Parent, ...]:
     )
 
 
-def _links(record: SourceRecord) -> list[Edge]:
+def _links(record: SourceRecord) -> list[tuple[str, Parent]]:
+    """Returns the parents of a turn that are not in its own record, each with the turn."""
     meta = _meta(record)
     child = as_name(meta.get("id"))
-    return [Edge(parent.id, child, parent.type) for parent in _pairs(meta.get("links"))] if child else []
+    return [(child, parent) for parent in _pairs(meta.get("links"))] if child else []
 
 
 # Writing

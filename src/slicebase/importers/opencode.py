@@ -122,7 +122,7 @@ def _session(builder: BatchBuilder, thread: Thread, value: SourceRecord, line: R
         builder.title(thread.session, title)
     facts = builder.facts(thread.session)
     facts |= {fact: info[field] for field, fact in FACTS.items() if as_name(info.get(field))}
-    thread.clock.now = _created(info) or 0
+    thread.clock.read(_created(info))  # for messages without a time
     starters: list[tuple[StarterKey, str]] = []
     first: str | None = None
     told: set[str] = set()  # the instructions that were turns, by their keys

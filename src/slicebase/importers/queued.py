@@ -128,7 +128,7 @@ class MessageQueue:
         elif operation == "popAll":
             self._put_back(message)
         elif operation in self._open:
-            return self._depart(Departure(operation, time), message)
+            return self._depart(Departure(operation, repaired(time)[0]), message)
         return False
 
     def _enqueue(self, message: QueuedMessage) -> None:

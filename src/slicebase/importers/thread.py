@@ -291,7 +291,8 @@ class Thread:
 
     def _joined(self, turn: str, draft: TurnDraft, called: Iterable[str]) -> tuple[tuple[Parent, ...], list[str]]:
         if draft.given is not None:
-            return self.links.adopt(turn, draft.given)
+            given = [(self.id_of(parent.id), parent.type) for parent in draft.given]
+            return self.links.adopt(turn, [Parent(known, kind) for known, kind in given if known is not None])
         parent = self.last if draft.parent is LAST else self.id_of(draft.parent)
         return self.links.join(turn, parent, [*self._known(draft.references), *called])
 

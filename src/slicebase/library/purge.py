@@ -21,6 +21,8 @@ from slicebase.files.body.write import with_writer
 from slicebase.files.create import tombstone
 from slicebase.files.slice_file import SliceFile
 from slicebase.files.yaml.edit import set_key
+from slicebase.graph.session import COPY_FACT, fact
+from slicebase.graph.turn import TREE_EDGES
 from slicebase.index.disposable import Disposable
 from slicebase.index.schema import FILES_LAYOUT
 from slicebase.index.turn_schema import CHUNKS_LAYOUT, TURNS_LAYOUT
@@ -328,6 +330,16 @@ class Purging:
                 state = "" if each.is_there else ", which is no longer there: it may have been moved"
                 yield f"{each.path}, to which {named[each.what]} was exported{state}"
 
+    def _shown_turns(self, session: str) -> Iterator[str]:
+        """Yields the other sessions whose turns a session shows: it is a copy of one, or goes on from one."""
+        original = fact(self._truth.turns.session(session), COPY_FACT)
+        if original:
+            yield f"session:{original}, which has the turns of this copy"
+        records = [stored.record for stored in self._truth.turns.of_session(session)]
+        named = {parent for each in records for parent, kind in each.parents if kind in TREE_EDGES}
+        homes = {stored.record.session for stored in self._truth.turns.find(named).values()}
+        yield from (f"session:{home}, from which it goes on" for home in sorted(homes - {session}))
+
     def _beyond(
         self, report: PurgeReport, session: str | None, texts: Set[TextKey], search: PassageSearch
     ) -> Iterator[str]:
@@ -341,6 +353,8 @@ class Purging:
         for other, _ in self._truth.turns.sessions():
             if other.id.startswith(f"{report.what.removeprefix('session:')}#agent-"):
                 yield f"session:{other.id}, which a subagent of it had"
+        if session and report.what == f"session:{session}":
+            yield from self._shown_turns(session)
         if report.turns or report.runs:
             yield "the files that it was imported from, and what agents keep themselves"
         if report.files and repository_of(self._workspace.root):
