@@ -93,6 +93,26 @@ def test_an_identifier_is_found_as_written_then_inside_longer_ones_then_in_any_c
     assert found(texts, "core.hooksPath") == [texts[2], texts[0], texts[1]]
 
 
+_PARTS = st.lists(st.sampled_from(["Get", "User", "Media", "ID", "Lines"]), min_size=1, max_size=4)
+
+
+@given(st.lists(_PARTS, min_size=1, max_size=5), _PARTS, st.sampled_from(["", "_all"]))
+@settings(max_examples=60 * MORE)
+def test_a_name_is_found_inside_longer_ones_where_a_capital_letter_begins_it(
+    names: list[list[str]], parts: list[str], end: str
+) -> None:
+    texts = [f"calls get{''.join(each)}{end}()" for each in names]
+    query = "".join(parts)
+    if is_identifier(query) and query[0].isupper():
+        begins = r"(?<![^\W_])|(?<=[a-z])(?=[A-Z])"
+        written, in_any_case = (rf"(?:{begins}){query}", rf"(?:{begins})(?i:{query})")
+        found_hits = hits({text: text for text in texts}, query)
+        by_name = [hit for hit in found_hits if hit.match < Match.OTHER_FORM]
+        assert {hit.turn for hit in by_name} == {text for text in texts if re.search(in_any_case, text)}
+        exact = {hit.turn for hit in by_name if hit.match <= Match.INSIDE}
+        assert exact == {text for text in texts if re.search(written, text)}
+
+
 def test_where_no_text_has_an_identifier_its_parts_are_searched_and_that_is_said() -> None:
     texts = {"a": "humanize the go code", "b": "only go"}
     assert [(hit.turn, hit.match) for hit in hits(texts, "go-humanize")] == [("a", Match.PARTS)]

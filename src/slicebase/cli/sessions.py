@@ -173,6 +173,8 @@ def _print_outline(base: "Slicebase", outline: dict[str, Any]) -> None:
     if files:
         print_text("\nfiles")
     for each in files[:_MOST_FILES]:
-        print_text(f"    {printable(each['path'])}  ({counted(each['changes'], 'change')}, {counted(each['calls'], 'call')})")
+        print_text(
+            f"    {printable(each['path'])}  ({counted(each['changes'], 'change')}, {counted(each['calls'], 'call')})"
+        )
     if len(files) > _MOST_FILES:
         note(f"{_MOST_FILES} of {len(files)} files; --json lists all")

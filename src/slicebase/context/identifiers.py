@@ -176,6 +176,11 @@ def as_written(name: str) -> str:
     return "".join([_CAPITAL + letter.lower() if letter.isupper() else letter for letter in name])
 
 
+def has_humps(name: str) -> bool:
+    """Returns whether words of a name are joined by capital letters."""
+    return _HUMP.search(name) is not None
+
+
 def parts_of_name(name: str) -> list[str]:
     """Returns the words of an identifier, also those that are joined by capital letters."""
     return [part for word in re.split(r"[\W_]+", name) for part in _HUMP.split(word) if part]

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from slicebase.context.beginnings import indexed_beginning
 from slicebase.context.forms import in_groups, spelled
-from slicebase.context.identifiers import as_written, in_any_case, is_name, named_in
+from slicebase.context.identifiers import as_written, has_humps, in_any_case, is_name, named_in, parts_of_name
 from slicebase.context.query import Query, Term
 from slicebase.context.words import for_question, is_spaced, plain, runs, simplified, unaccented
 
@@ -90,7 +90,16 @@ def expressed(term: Term, *, inside: bool = False) -> str:
     forms = dict.fromkeys(
         phrase for form in (term.text, *term.other) for phrase in _phrases(form, term.begins or (inside and term.whole))
     )
-    return _either(forms)
+    return _either([*forms, *(_joined_parts(term.text) if inside and term.whole else ())])
+
+
+def _joined_parts(name: str) -> Iterator[str]:
+    """Yields the parts of a name that capital letters join: the index has them of a longer name, such as `getUserMedia`
+    for `UserMedia`.
+    """
+    if has_humps(name):
+        *parts, last = dict.fromkeys(parts_of_name(name))
+        yield f"({' AND '.join([*map(_phrase, parts), _either(_phrases(last, goes_on=True))])})"
 
 
 def _either(phrases: Iterable[str]) -> str:
