@@ -186,3 +186,12 @@ def test_no_mark_begins_or_ends_inside_of_a_character(text: str, query: str, end
     for mark in marks:
         assert words.character_start(text, mark.start) == mark.start
         assert words.next_character(text, mark.end) == mark.end
+
+
+@pytest.mark.parametrize(("letter", "typed"), [("x", "xx*"), ("e\u0301", "\u00e9*"), ("x ", f'"{"x " * 400}x"')])
+def test_a_long_word_is_no_long_snippet(letter: str, typed: str) -> None:
+    found = shown(f"The key {letter * 5_000} is a secret.", typed)
+    assert len(found.text) < 600
+    [(start, end)] = found.marks
+    assert end - start >= 400
+    assert set(found.text[start:end]) == set(letter)

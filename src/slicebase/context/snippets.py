@@ -11,6 +11,7 @@ from slicebase.context.query import Term
 from slicebase.context.words import ASKING, character_start, folded, has_foreign_letters, in_usual_form, next_character
 
 _WIDTH: Final = 200  # characters
+_LONGEST_MARK: Final = 400  # characters that are shown: what `x*` finds may be a file of a million
 _SPACE: Final = re.compile(r"\s+")
 
 # A word as the index reads it: its span in a text, in characters, and its stem.
@@ -95,6 +96,7 @@ class Marker:
 
 def snippet(text: str, marks: Sequence[TermMark]) -> Snippet:
     """Returns the part with the most different terms, the earliest of equal ones; without marks, the beginning."""
+    marks = [mark if mark.end - mark.start <= _LONGEST_MARK else _cut(text, mark) for mark in marks]
     first, last = _densest(marks) if marks else (0, 0)
     before = (_WIDTH - (last - first)) // 3
     start = _after_space(text, max(0, first - before), first)
@@ -107,6 +109,10 @@ def snippet(text: str, marks: Sequence[TermMark]) -> Snippet:
             place = mark.end
     pieces += [(text[place:end], False), (" …" if text[end:].strip() else "", False)]
     return _in_one_line(pieces, first if marks else start)
+
+
+def _cut(text: str, mark: TermMark) -> TermMark:
+    return mark._replace(end=next_character(text, mark.start + _LONGEST_MARK))
 
 
 def _in_one_line(pieces: Iterable[tuple[str, bool]], place: int) -> Snippet:
