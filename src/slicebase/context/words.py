@@ -185,13 +185,16 @@ def _in_one_letter(letter: str) -> str:
     return _without_accent(other if len(other) == 1 else letter) or letter
 
 
-# Letters that are not made of another one and an accent, and how they are written on keyboards without them.
+# Letters that are not made of another one and an accent, and how they are written on keyboards without them; Russian
+# and Greek ones with accents, which many writers leave out, and the sigma that ends a word, which is no capital letter.
 _PLAIN_LETTERS: Final = {
     "æ": "ae", "œ": "oe", "ß": "ss", "þ": "th", "ø": "o", "đ": "d", "ð": "d", "ł": "l", "ı": "i", "ŋ": "n", "ħ": "h",
     "ŧ": "t",
+    "ё": "е", "ά": "α", "έ": "ε", "ή": "η", "ί": "ι", "ϊ": "ι", "ΐ": "ι", "ό": "ο", "ύ": "υ", "ϋ": "υ", "ΰ": "υ",
+    "ώ": "ω", "ς": "σ",
 }  # fmt: skip
 _IN_TITLES: Final = {"ẞ": "SS"} | {
-    letter.upper(): plain.title() for letter, plain in _PLAIN_LETTERS.items() if letter not in "ßı"
+    letter.upper(): plain.title() for letter, plain in _PLAIN_LETTERS.items() if letter not in "ßıΐΰς"
 }
 UNDECOMPOSED: Final = "".join((*_PLAIN_LETTERS, *_IN_TITLES))
 _TO_PLAIN: Final = str.maketrans(_PLAIN_LETTERS | _IN_TITLES)
