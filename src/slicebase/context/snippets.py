@@ -126,7 +126,8 @@ def _in_one_line(pieces: Iterable[tuple[str, bool]], place: int) -> Snippet:
 
 
 def _of_whole_characters(text: str, mark: TermMark) -> TermMark:
-    if text[mark.start].isascii() and text[mark.end : mark.end + 1].isascii():
+    at_edges = text[max(0, mark.start - 1) : mark.start + 1] + text[mark.end - 1 : mark.end + 1]
+    if at_edges.isascii():
         return mark  # most marks, and much faster
     return TermMark(character_start(text, mark.start), next_character(text, mark.end), mark.term)
 
