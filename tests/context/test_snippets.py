@@ -39,6 +39,7 @@ def marked(text: str, query: str) -> str:
     ("text", "query", "expected"),
     [
         ("It retries twice.", "retry", "It [retries] twice."),
+        ("strings.HasSuffix(x)", "has", "strings.[Has]Suffix(x)"),
         ("Naïve ideas", "naive", "[Naïve] ideas"),
         ("retry, then the retry queue", '"retry queue"', "retry, then the [retry queue]"),
         ("retrying retro", "retr*", "[retrying] [retro]"),

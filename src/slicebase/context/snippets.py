@@ -48,12 +48,13 @@ class Marker:
         self._exact: list[tuple[int, TermPattern]] = []
         self._by_stem: dict[str, list[_Sought]] = {}
         self._formed: dict[int, str] = {}  # the terms that texts may have in other forms: letters of a part of a name
+        only_asks = all(term.text.lower() in ASKING for term in terms)
         for number, term in enumerate(terms):
             if term.unspaced or term.quoted or term.whole or term.begins:
                 self._exact.append((number, TermPattern(term, way)))
             forms = term.other if term.whole else () if term.quoted or term.unspaced else (term.text, *term.other)
             for words in filter(None, map(stems, () if term.begins else forms)):
-                if term.text.lower() not in ASKING:
+                if only_asks or term.text.lower() not in ASKING:
                     self._formed[number] = "" if term.other or not term.text.isalpha() else words[0][:-1]
                 self._by_stem.setdefault(words[0], []).append(_Sought(number, words))
 
