@@ -180,6 +180,8 @@ def test_where_no_text_has_an_identifier_its_parts_are_searched_and_that_is_said
         ("שלום", "שָׁלוֹם לכולם"),
         ("שָׁלוֹם", "ואמר שלום"),
         ("كتاب", "في ﻛﺘﺎﺏ قديم"),
+        ("URL", "calls parseURLs(x)"),
+        ("IDs", "the userIDsList is here"),
         ("1000", "costs 1,000 coins"),
         ("1,000", "costs 1000 coins"),
         ("1 000", "costs 1,000 coins"),
@@ -323,16 +325,16 @@ def test_quoted_text_is_literal_and_white_space_is_any_white_space() -> None:
 
 
 _SPOKEN = st.lists(
-    st.sampled_from(["it.", "exit.", "commitIt.", "it", "file", "profile", "数据", "Redis"]), min_size=1, max_size=4
+    st.sampled_from(["it.", "exit.", "It.", "it", "file", "profile", "数据", "Redis"]), min_size=1, max_size=4
 )
 
 
-@given(st.lists(_SPOKEN, min_size=1, max_size=5), _SPOKEN, st.sampled_from(["", " "]))
+@given(st.lists(_SPOKEN, min_size=1, max_size=5), _SPOKEN, st.sampled_from(["据", " "]))
 @settings(max_examples=60 * MORE)
 def test_quoted_text_begins_at_the_beginning_of_a_word_also_where_it_is_excluded(
     spoken: list[list[str]], words: list[str], between: str
 ) -> None:
-    """The plain version writes a space between scripts, and where a name goes on with a capital letter."""
+    """The plain version writes a space between scripts."""
     texts = {f"t{at}": between.join(each) for at, each in enumerate(spoken)}
     quoted = between.join(words)
     pattern = rf"(?<!\w){re.escape(_apart(quoted))}"
@@ -347,7 +349,7 @@ def test_quoted_text_begins_at_the_beginning_of_a_word_also_where_it_is_excluded
 
 
 def _apart(text: str) -> str:
-    return re.sub(r"(?<=[数据])(?=\w)|(?<=\w)(?=[数据])|(?<=[a-z])(?=[A-Z])", " ", text)
+    return re.sub(r"(?<=[数据])(?=\w)|(?<=\w)(?=[数据])", " ", text)
 
 
 def test_an_excluded_word_or_text_is_in_no_hit() -> None:
