@@ -262,7 +262,7 @@ def test_a_session_is_shown_as_an_outline(tt: Tt, history: Path) -> None:
     assert [step["kind"] for step in outline["steps"]] == ["prompt", "decision", "prompt"]
     assert outline["files"] == [{"path": "/repo/gateway/src/app.py", "changes": 1, "calls": 1}]
     shown = tt("show", "session:0f3a0000").out
-    assert "/repo/gateway/src/app.py  (1 change, 1 calls)" in shown
+    assert "/repo/gateway/src/app.py  (1 change, 1 call)" in shown
     assert f"claude --resume {ONE}" in shown
 
 

@@ -12,8 +12,9 @@ from slicebase.context.words import UNDECOMPOSED
 
 NUMBERS = re.compile(r"(?<![\w.,])\d{1,3}(?:([,.'’_ \u00a0\u2009\u202f])\d{3})(?:\1\d{3})*(?!\w)")
 
-# Without regard to case, `re` takes the i without a dot for one with it.
-LETTERS = f"(?:[{''.join({*forms._DIGRAPHS, *UNDECOMPOSED} - {'ı'})}]|(?-i:ı))"
+# Without regard to case, `re` takes the i without a dot for one with it, and each sigma for the one that ends a word.
+AS_WRITTEN = "ıςΐΰ"
+LETTERS = f"(?:[{''.join({*forms._DIGRAPHS, *UNDECOMPOSED} - {*AS_WRITTEN})}]|(?-i:[{AS_WRITTEN}]))"
 FOREIGN = re.compile(rf"\w*{LETTERS}\w*|[\uac00-\ud7a3]{{2,}}", re.IGNORECASE)
 
 
@@ -32,7 +33,7 @@ def test_every_letter_that_has_another_form_is_noticed() -> None:
     assert for_index("x → 데이터베이스를", ()).endswith("데이터베이스")
 
 
-@given(st.text("aAüÜßıiIŁþ한국어는 .,_-1Åé泵\u212bẞ", max_size=20))
+@given(st.text("aAüÜßıiIŁþёάςΣΐ한국어는 .,_-1Åé泵\u212bẞ", max_size=20))
 def test_words_with_other_forms_are_those_of_the_plain_pattern(text: str) -> None:
     found = [(match.start(), match[0]) for match in FOREIGN.finditer(text)]
     assert list(forms._foreign_words(text)) == found

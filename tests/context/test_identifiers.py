@@ -10,10 +10,13 @@ from slicebase.context import identifiers
 from slicebase.context.identifiers import Named, as_written, humps_in, is_identifier, named_in, runs_of, trimmed
 from slicebase.context.words import simplified, without_unspaced
 
-NAMES = ["parseArgs", "HTTPServer2", "C++", "x.Name", "plain", "bC", "äB", "ＡＢc"]
+NAMES = ["parseArgs", "HTTPServer2", "C++", "x.Name", "plain", "bC", "äB", "ＡＢc", "getIDs", "URLsIn"]
 PIECES = st.sampled_from([*NAMES, *"aBÉß1_-./:@#+~ \n\x1c→・漢한ｆ１\u3000\u00a0\ud800İ²"])
 TEXTS = st.lists(PIECES, max_size=24).map("".join)
 LONG = st.just("Ab" * 300)
+
+# Before a capital letter: after a small one, or where a small one follows that is not the `s` of a plural.
+HUMP = re.compile(r"(?<=[^\W\d_A-Z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z](?:[^\W\d_A-Zs]|s[^\W\d_A-Z]))")
 
 
 def plain_runs(text: str) -> set[str]:
@@ -32,7 +35,7 @@ def plain_named(text: str) -> Named:
             map(as_written, names), ("\ue001" + name.lower() for name in names if name != as_written(name))
         )
         for word in re.split(r"[\W_]+", run) if names else ():
-            humps = re.split(r"(?<=[^\W\d_A-Z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][^\W\d_A-Z])", word)
+            humps = HUMP.split(word)
             found.humps.update(humps if len(humps) > 1 else ())
     return found
 
@@ -48,9 +51,8 @@ def test_runs_and_names_are_what_the_plain_definitions_give(text: str) -> None:
 @given(TEXTS | st.text(max_size=30))
 def test_the_parts_of_names_are_those_of_every_word_that_has_a_capital_inside(text: str) -> None:
     """Said plainly: each word by itself, split before each capital that begins a part."""
-    humps = re.compile(r"(?<=[^\W\d_A-Z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][^\W\d_A-Z])")
     words = re.findall(r"[^\W_]+", without_unspaced(simplified(text)))
-    assert humps_in(text) == {part for word in words if humps.search(word) for part in humps.split(word)}
+    assert humps_in(text) == {part for word in words if HUMP.search(word) for part in HUMP.split(word)}
     assert humps_in(text) == named_in(text).humps
 
 

@@ -16,6 +16,7 @@ from slicebase.index.schema import FTS_TOKENIZER
         ("retry queue", [Term("retry"), Term("queue")]),
         ('"retry queue" fails', [Term("retry queue", quoted=True), Term("fails")]),
         ("retr* queue", [Term("retr", begins=True), Term("queue")]),
+        ("(retr* **queue** app.*", [Term("retr", begins=True), Term("queue", begins=True), Term("app.", begins=True)]),
         ('"retry que"*', [Term("retry que", begins=True, quoted=True)]),
         ('"not closed', [Term("not"), Term("closed")]),
         ("retry retry", [Term("retry")]),

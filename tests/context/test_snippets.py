@@ -5,7 +5,7 @@ from unicodedata import normalize
 
 import apsw
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from slicebase.context import words
@@ -39,6 +39,7 @@ def marked(text: str, query: str) -> str:
     ("text", "query", "expected"),
     [
         ("It retries twice.", "retry", "It [retries] twice."),
+        ("strings.HasSuffix(x)", "has", "strings.[Has]Suffix(x)"),
         ("Naïve ideas", "naive", "[Naïve] ideas"),
         ("retry, then the retry queue", '"retry queue"', "retry, then the [retry queue]"),
         ("retrying retro", "retr*", "[retrying] [retro]"),
@@ -46,6 +47,7 @@ def marked(text: str, query: str) -> str:
         ("方式の認証について", "認証", "方式の[認証]について"),
         ("Python代码和getUserMedia函数", "python", "[Python]代码和getUserMedia函数"),
         ("Python代码和getUserMedia函数", "getUserMedia", "Python代码和[getUserMedia]函数"),
+        ("في مَدْرَسَةٍ قديمة", "مدرسة", "في [مَدْرَسَةٍ] قديمة"),
         ("ใช้Redis第3章", "redis 3", "ใช้[Redis]第[3]章"),
         ("one\n\ntwo  three", "three", "one two [three]"),
         ("nothing here", "absent", "nothing here"),
@@ -181,8 +183,18 @@ def test_any_text_has_a_snippet_in_one_line_with_marks_inside(text: str, query: 
     query=st.text("aekoé\u0301한", min_size=1, max_size=3),
     ending=st.sampled_from(["", "*"]),
 )
+@example("\u200dA", "a", "")
 def test_no_mark_begins_or_ends_inside_of_a_character(text: str, query: str, ending: str) -> None:
     marks = Marker(read(query + ending).terms, Match.WHOLE, READER.stems).marks(text, READER.tokens(text))
     for mark in marks:
         assert words.character_start(text, mark.start) == mark.start
         assert words.next_character(text, mark.end) == mark.end
+
+
+@pytest.mark.parametrize(("letter", "typed"), [("x", "xx*"), ("e\u0301", "\u00e9*"), ("x ", f'"{"x " * 400}x"')])
+def test_a_long_word_is_no_long_snippet(letter: str, typed: str) -> None:
+    found = shown(f"The key {letter * 5_000} is a secret.", typed)
+    assert len(found.text) < 600
+    [(start, end)] = found.marks
+    assert end - start >= 400
+    assert set(found.text[start:end]) == set(letter)

@@ -50,6 +50,16 @@ def test_words_identifiers_and_quoted_text_mean_in_files_what_they_mean_in_turns
     assert ids(finder, "GIT_INDEX_FILE zzz", either=True) == ["b"]
 
 
+def test_a_name_is_found_inside_longer_ones_and_quoted_signs_as_in_turns(workspace: Workspace, finder: Finder) -> None:
+    put(workspace, "a", "calls getUserMediaStream(), and exit.")
+    put(workspace, "b", "user media, and it.", title="Words")
+    put(workspace, "c", "UserMedia is there ❤️", title="Alone")
+    assert ids(finder, "UserMedia") == ["c", "a"]
+    assert ids(finder, '"it."') == ["b"]
+    assert ids(finder, '"❤️"') == ["c"]
+    assert ids(finder, 'user -"❤️"') == ["b", "a"]
+
+
 def test_lines_that_cannot_be_read_are_found_by_their_words(workspace: Workspace, finder: Finder) -> None:
     put(workspace, "a", '{"_meta": heron}\n' + rows({"id": "r", "text": "stork"}), type="jsonl")
     put(workspace, "b", "").write_bytes(put(workspace, "b", "").read_bytes() + b"\xffheron\xff")

@@ -24,7 +24,8 @@ _INSIDE: Final = re.compile(r"[^\W_][_\-./:@#+~]+[^\W_]")
 _WITH_CAPITAL: Final = re.compile(r"(?<![^\W_])[^\W_]+[A-Z][^\W_]*")  # words that may have humps
 _JOINT: Final = re.compile(r"[/:@#]+")
 _CAPITAL_INSIDE: Final = re.compile(r"[A-Z](?<=[^\W_].)")
-_HUMP: Final = re.compile(r"(?<=[^\W\d_A-Z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][^\W\d_A-Z])")
+# A plural stays whole: `AgentIDs` are `Agent` and `IDs`.
+_HUMP: Final = re.compile(r"(?<=[^\W\d_A-Z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z](?!s(?![^\W\d_A-Z]))[^\W\d_A-Z])")
 _LONGEST: Final = 512  # characters; a longer one is data
 _CAPITAL: Final = "\ue000"  # stands before a letter that is a capital: the index reads everything in lower case
 _LOWERED: Final = "\ue001"  # stands before an identifier that has capitals in the text
@@ -174,6 +175,11 @@ def as_written(name: str) -> str:
     if name.isascii():
         return name if name == name.lower() else name.translate(_MARKED)
     return "".join([_CAPITAL + letter.lower() if letter.isupper() else letter for letter in name])
+
+
+def has_humps(name: str) -> bool:
+    """Returns whether words of a name are joined by capital letters."""
+    return _HUMP.search(name) is not None
 
 
 def parts_of_name(name: str) -> list[str]:

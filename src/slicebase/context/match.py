@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from slicebase.context.beginnings import indexed_beginning
 from slicebase.context.forms import in_groups, spelled
-from slicebase.context.identifiers import as_written, in_any_case, is_name, named_in
+from slicebase.context.identifiers import as_written, has_humps, in_any_case, is_name, named_in, parts_of_name
 from slicebase.context.query import Query, Term
 from slicebase.context.words import for_question, is_spaced, plain, runs, simplified, unaccented
 
@@ -73,15 +73,16 @@ _WORD: Final = re.compile(r"[^\W_]+")
 _LAST_WORD: Final = re.compile(r"[^\W_]+\Z")
 
 
-def expression(terms: Iterable[Term], *, either: bool = False, inside: bool = False) -> str:
+def expression(terms: Iterable[Term], *, either: bool = False, inside: bool = False, by_parts: bool = False) -> str:
     """Returns the terms as an FTS5 query for all of them, or for any. Typed text is never an operator in it.
 
-    With `inside`, identifiers are also searched at the beginning of longer ones.
+    With `inside`, identifiers are also searched at the beginning of longer ones, with `by_parts` also where a capital
+    letter begins them there.
     """
-    return (" OR " if either else " AND ").join(expressed(term, inside=inside) for term in terms)
+    return (" OR " if either else " AND ").join(expressed(term, inside=inside, by_parts=by_parts) for term in terms)
 
 
-def expressed(term: Term, *, inside: bool = False) -> str:
+def expressed(term: Term, *, inside: bool = False, by_parts: bool = False) -> str:
     """Returns a term as an FTS5 query. A text that has the term matches it, and others may."""
     if term.quoted:
         pieces = [text for text, _ in runs(simplified(term.text)) if any(map(str.isalnum, text))]
@@ -90,7 +91,16 @@ def expressed(term: Term, *, inside: bool = False) -> str:
     forms = dict.fromkeys(
         phrase for form in (term.text, *term.other) for phrase in _phrases(form, term.begins or (inside and term.whole))
     )
-    return _either(forms)
+    return _either([*forms, *(_joined_parts(term.text) if by_parts and term.whole else ())])
+
+
+def _joined_parts(name: str) -> Iterator[str]:
+    """Yields the parts of a name that capital letters join: the index has them of a longer name, such as `getUserMedia`
+    for `UserMedia`.
+    """
+    if has_humps(name):
+        *parts, last = dict.fromkeys(parts_of_name(name))
+        yield f"({' AND '.join([*map(_phrase, parts), _either(_phrases(last, goes_on=True))])})"
 
 
 def _either(phrases: Iterable[str]) -> str:

@@ -118,7 +118,7 @@ def _word(word: str) -> Iterator[Term]:
         inside = _trimmed(text)
         whole = not unspaced and is_identifier(inside)
         last = begins and not unspaced and at == len(pieces)
-        shown = (inside if whole else text.strip()).rstrip("*" if last else "")
+        shown = _EDGE.sub("", text).rstrip("*") if last else inside if whole else text.strip()
         yield Term(shown, last, unspaced, whole=whole and not last, other=() if unspaced else _other_forms(inside))
 
 

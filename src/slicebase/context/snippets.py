@@ -11,6 +11,7 @@ from slicebase.context.query import Term
 from slicebase.context.words import ASKING, character_start, folded, has_foreign_letters, in_usual_form, next_character
 
 _WIDTH: Final = 200  # characters
+_LONGEST_MARK: Final = 400  # characters that are shown: what `x*` finds may be a file of a million
 _SPACE: Final = re.compile(r"\s+")
 
 # A word as the index reads it: its span in a text, in characters, and its stem.
@@ -47,12 +48,13 @@ class Marker:
         self._exact: list[tuple[int, TermPattern]] = []
         self._by_stem: dict[str, list[_Sought]] = {}
         self._formed: dict[int, str] = {}  # the terms that texts may have in other forms: letters of a part of a name
+        only_asks = all(term.text.lower() in ASKING for term in terms)
         for number, term in enumerate(terms):
             if term.unspaced or term.quoted or term.whole or term.begins:
                 self._exact.append((number, TermPattern(term, way)))
             forms = term.other if term.whole else () if term.quoted or term.unspaced else (term.text, *term.other)
             for words in filter(None, map(stems, () if term.begins else forms)):
-                if term.text.lower() not in ASKING:
+                if only_asks or term.text.lower() not in ASKING:
                     self._formed[number] = "" if term.other or not term.text.isalpha() else words[0][:-1]
                 self._by_stem.setdefault(words[0], []).append(_Sought(number, words))
 
@@ -95,6 +97,7 @@ class Marker:
 
 def snippet(text: str, marks: Sequence[TermMark]) -> Snippet:
     """Returns the part with the most different terms, the earliest of equal ones; without marks, the beginning."""
+    marks = [mark if mark.end - mark.start <= _LONGEST_MARK else _cut(text, mark) for mark in marks]
     first, last = _densest(marks) if marks else (0, 0)
     before = (_WIDTH - (last - first)) // 3
     start = _after_space(text, max(0, first - before), first)
@@ -109,6 +112,10 @@ def snippet(text: str, marks: Sequence[TermMark]) -> Snippet:
     return _in_one_line(pieces, first if marks else start)
 
 
+def _cut(text: str, mark: TermMark) -> TermMark:
+    return mark._replace(end=next_character(text, mark.start + _LONGEST_MARK))
+
+
 def _in_one_line(pieces: Iterable[tuple[str, bool]], place: int) -> Snippet:
     line, marks = "", []
     for piece, marked in pieces:
@@ -120,7 +127,8 @@ def _in_one_line(pieces: Iterable[tuple[str, bool]], place: int) -> Snippet:
 
 
 def _of_whole_characters(text: str, mark: TermMark) -> TermMark:
-    if text[mark.start].isascii() and text[mark.end : mark.end + 1].isascii():
+    at_edges = text[max(0, mark.start - 1) : mark.start + 1] + text[mark.end - 1 : mark.end + 1]
+    if at_edges.isascii():
         return mark  # most marks, and much faster
     return TermMark(character_start(text, mark.start), next_character(text, mark.end), mark.term)
 

@@ -37,8 +37,10 @@ def _stretch(text: str, start: int, end: int, heads: Sequence[str]) -> TextStret
 def head_of(term: Term, stems: Sequence[str]) -> str:
     """Returns letters that a text of ASCII must contain to have a term; none where other forms of it count.
 
-    A word has all letters of its stem but the last.
+    A word has all letters of its stem but the last. A term of a script without spaces is in few texts in another form.
     """
+    if term.unspaced:
+        return term.text
     if not term.text.isascii() or term.other or not stems:
         return ""
     if term.quoted or term.whole or term.begins:

@@ -16,10 +16,14 @@ class Word(NamedTuple):
 
 
 _WIDE_CHARACTERS: Final = "\u3000\uff01-\uff5e"
+# What few writers set, and readers of Hebrew and Arabic add: points, vowels, and the stroke that makes a word longer.
+_UNWRITTEN: Final = "\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0640\u064b-\u0652\u0670"
 # Letters in other forms: kana of half width, ligatures, presentation forms of Hebrew and Arabic, letters of formulas,
-# digraphs of one character, and Han for compatibility.
+# digraphs of one character, letters with a dot of scripts of India, and Han for compatibility.
 _OTHER_FORMS: Final = (
+    f"{_UNWRITTEN}"
     "\uff61-\uff9f\ufb00-\ufb06\ufb13-\ufb17\ufb1d-\ufb4f\ufb50-\ufbb1\ufbd3-\ufdfb\ufe80-\ufefc\U0001d400-\U0001d7ff"
+    "\u0958-\u095f\u09dc\u09dd\u09df\u0a33\u0a36\u0a59-\u0a5b\u0a5e\u0b5c\u0b5d"
     "\u0132\u0133\u017f\u01c4-\u01cc\u01f1-\u01f3\uf900-\ufaff\U0002f800-\U0002fa1f"
 )
 # Letters that are written as several characters, which one character stands for (NFC): a letter before its accents or
@@ -100,8 +104,8 @@ _WIDE: Final = {0x3000: 0x20} | {code: code - 0xFEE0 for code in range(0xFF01, 0
 def simplified(text: str) -> str:
     """Returns a text with letters, digits and marks in their usual form: not of full or half width, and no ligatures.
 
-    A letter and its accents are one character, if there is one for them. The form of a letter may be longer or shorter
-    than the letter: `in_usual_form` keeps the places.
+    Points and vowels of Hebrew and Arabic are left out. A letter and its accents are one character, if there is one
+    for them. The form of a letter may be longer or shorter than the letter: `in_usual_form` keeps the places.
     """
     if not has_foreign_letters(text) or not _has_other_form().search(text):
         return text
@@ -123,7 +127,7 @@ def _other_form() -> re.Pattern[str]:
 def _usual_form(letter: str) -> str:
     from unicodedata import normalize  # imported here for a fast start
 
-    return normalize("NFKC", letter)
+    return re.sub(f"[{_UNWRITTEN}]", "", normalize("NFKC", letter))
 
 
 class Usual(NamedTuple):
@@ -185,13 +189,16 @@ def _in_one_letter(letter: str) -> str:
     return _without_accent(other if len(other) == 1 else letter) or letter
 
 
-# Letters that are not made of another one and an accent, and how they are written on keyboards without them.
+# Letters that are not made of another one and an accent, and how they are written on keyboards without them; Russian
+# and Greek ones with accents, which many writers leave out, and the sigma that ends a word, which is no capital letter.
 _PLAIN_LETTERS: Final = {
     "æ": "ae", "œ": "oe", "ß": "ss", "þ": "th", "ø": "o", "đ": "d", "ð": "d", "ł": "l", "ı": "i", "ŋ": "n", "ħ": "h",
     "ŧ": "t",
+    "ё": "е", "ά": "α", "έ": "ε", "ή": "η", "ί": "ι", "ϊ": "ι", "ΐ": "ι", "ό": "ο", "ύ": "υ", "ϋ": "υ", "ΰ": "υ",
+    "ώ": "ω", "ς": "σ",
 }  # fmt: skip
 _IN_TITLES: Final = {"ẞ": "SS"} | {
-    letter.upper(): plain.title() for letter, plain in _PLAIN_LETTERS.items() if letter not in "ßı"
+    letter.upper(): plain.title() for letter, plain in _PLAIN_LETTERS.items() if letter not in "ßıΐΰς"
 }
 UNDECOMPOSED: Final = "".join((*_PLAIN_LETTERS, *_IN_TITLES))
 _TO_PLAIN: Final = str.maketrans(_PLAIN_LETTERS | _IN_TITLES)

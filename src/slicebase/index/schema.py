@@ -133,4 +133,4 @@ CREATE VIRTUAL TABLE vocabulary USING fts5vocab (words, row);
 CREATE VIRTUAL TABLE occurrence USING fts5vocab (words, instance);
 """
 
-FILES_LAYOUT: Final = DatabaseLayout(application=0x534C4346, version=6, schema=_SCHEMA)  # "SLCF"
+FILES_LAYOUT: Final = DatabaseLayout(application=0x534C4346, version=7, schema=_SCHEMA)  # "SLCF"

@@ -167,7 +167,8 @@ class _FileSearch:
     def _matching(self, terms: Sequence[Term]) -> tuple[str, list[Any]]:
         """Returns the part of a query that selects the files with these terms, and its values."""
         columns = "title summary passages former" if self._wanted.former else "title summary passages"
-        sought = f"({expression(terms, either=self._wanted.attempt.some, inside=True)})"
+        some = self._wanted.attempt.some
+        sought = f"({expression(terms, either=some, inside=True, by_parts=not some)})"
         for term in self._wanted.query.excluded:
             sought = sought if is_compared(term) else f"({sought} NOT {expressed(term)})"
         match = f"{{{columns}}} : {sought}"

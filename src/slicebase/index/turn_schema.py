@@ -54,7 +54,7 @@ CREATE VIRTUAL TABLE vocabulary USING fts5vocab (words, row);
 CREATE VIRTUAL TABLE occurrence USING fts5vocab (words, instance);
 """
 TURNS_LAYOUT: Final = DatabaseLayout(application=0x534C4349, version=12, schema=_SCHEMA)  # "SLCI"
-CHUNKS_LAYOUT: Final = DatabaseLayout(application=0x534C4343, version=11, schema=_SCHEMA)  # "SLCC"
+CHUNKS_LAYOUT: Final = DatabaseLayout(application=0x534C4343, version=12, schema=_SCHEMA)  # "SLCC"
 
 CHOSEN: Final = "(SELECT value FROM json_each(?))"
 

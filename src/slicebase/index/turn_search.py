@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 
 import apsw
 
+from slicebase.context.identifiers import has_humps
 from slicebase.context.match import (
     Attempt,
     Match,
@@ -133,16 +134,20 @@ class TurnSearch:
             for match in steps(self._terms):
                 if enough():
                     return
-                if match in (Match.INSIDE, Match.INSIDE_ANY_CASE):  # longer names are known without a look at texts
+                inside = match in (Match.INSIDE, Match.INSIDE_ANY_CASE)
+                if inside:  # longer names are known without a look at texts
                     yield from self._all_of(match, begins=True)
                 yield from self._all_of(match)
+                if inside and any(term.whole and has_humps(term.text) for term in self._terms):
+                    yield from self._all_of(match, by_parts=True)
 
     # Ways to match
 
-    def _all_of(self, match: Match, *, begins: bool = False) -> Iterator[TurnHit]:
+    def _all_of(self, match: Match, *, begins: bool = False, by_parts: bool = False) -> Iterator[TurnHit]:
         """Yields the turns that have all terms in this way and were not found before.
 
-        With `begins`, these are turns with identifiers that begin with those of the query.
+        With `begins`, these are turns with identifiers that begin with those of the query, with `by_parts` also those
+        in which a capital letter begins these.
         """
         compared: list[TermPattern | NamePattern] = [TermPattern(term, match) for term in self._wordless]
         whole = match if not begins else Match.WHOLE if match == Match.INSIDE else Match.ANY_CASE
@@ -163,7 +168,7 @@ class TurnSearch:
         sql = "".join(f" AND +words.rowid IN ({select})" for select in named)
         values = chain.from_iterable(bounds)
         inside = match not in (Match.WHOLE, Match.ANY_CASE)
-        condition = _Condition(expression(self._terms, inside=inside), sql, tuple(values))
+        condition = _Condition(expression(self._terms, inside=inside, by_parts=by_parts), sql, tuple(values))
         self._first = condition if not self._seen and not compared and not self._unwanted else None
         quoted = any(term.quoted for term in self._terms)
         for read, (number, turn, session) in enumerate(self._ranked(condition)):
@@ -306,7 +311,7 @@ class TurnSearch:
     def _turns_with(self, terms: Sequence[Term], *, inside: bool = False) -> set[int]:
         """Returns the turns that may have at least one of these terms."""
         sql = "SELECT rowid FROM words WHERE words MATCH ?"
-        match = expression(terms, either=True, inside=inside)
+        match = expression(terms, either=True, inside=inside, by_parts=inside)
         return {number for (number,) in self._connection.execute(sql, (match,))}
 
 

@@ -29,17 +29,20 @@ class TurnReader:
         self._truth = truth
         self._tokenizer = Tokenizer(truth.database.connection)
         self._read: dict[str, tuple[TurnRecord, tuple[Part, ...] | None]] = {}
+        self._texts: dict[str, str | None] = {}
         self._markers: dict[tuple[Match, tuple[Term, ...]], tuple[Marker, list[str]]] = {}
 
     def text(self, turn: str) -> str | None:
         """Returns the text of a turn as it is searched; None if it was purged."""
-        _, parts = self._get(turn)
-        return None if parts is None else searched_text(parts)
+        if turn not in self._texts:
+            _, parts = self._get(turn)
+            self._texts[turn] = None if parts is None else searched_text(parts)
+        return self._texts[turn]
 
     def view(self, hit: TurnHit) -> TurnView:
         """Returns a turn with the part of its text that has the words."""
         record, parts = self._get(hit.turn)
-        shown = self._snippet(searched_text(parts or ()), hit.terms, hit.match)
+        shown = self._snippet(self.text(hit.turn) or "", hit.terms, hit.match)
         text = None if parts is None else turn_text(parts)
         return TurnView(record.id, record.session, record.role, known_time(record.time), text, hit.match, shown)
 
