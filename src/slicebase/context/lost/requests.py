@@ -7,6 +7,7 @@ a later message reports it. One that the next prompt calls off ("never mind") is
 """
 
 import re
+import sys
 from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Final
@@ -137,6 +138,11 @@ class Requests:
         """Returns whether a statement stands in the words that ended an exchange, not while work went on."""
         at = bisect_right(self._orders, item.order) - 1
         return at < 0 or item.text[:_BEGINNING] in " ".join(self._all[at].answer.split())
+
+    def order_after(self, order: int, exchanges: int) -> int:
+        """Returns the turn that comes after so many exchanges, with that of a turn."""
+        at = bisect_right(self._orders, order) - 1 + exchanges
+        return self._orders[at] if at < len(self._orders) else sys.maxsize
 
     def next_prompt(self, order: int) -> Exchange | None:
         """Returns the exchange that begins after a turn."""
