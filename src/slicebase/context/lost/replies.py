@@ -11,7 +11,7 @@ from typing import Final
 from slicebase.context.lost.items import ItemState, TranscriptItem
 from slicebase.context.lost.phrases import is_change, puts_off
 from slicebase.context.lost.requests import Requests
-from slicebase.context.lost.words import amounts, sentences
+from slicebase.context.lost.words import all_amounts, amounts, sentences
 
 _WHAT: Final = (
     r"(?:it|that|this|these|those|them|everything|all of (?:it|that|them)|(?:the|your|that|this|these|those) "
@@ -39,6 +39,11 @@ _FIXES_IT: Final = re.compile(
     re.IGNORECASE,
 )
 _INSTEAD: Final = re.compile(r"\binstead\W*(?:\Z|[.,;:!])", re.IGNORECASE)
+_PROPOSES: Final = re.compile(
+    r"\b(?:i|we) (?:would |'d )?(?:suggest|propose|recommend)\b|\bi'd (?:suggest|propose|recommend)\b|"
+    r"\bmy (?:suggestion|proposal|recommendation)\b|\b(?:we|you) could\b|\bhow about\b",
+    re.IGNORECASE,
+)
 _DOES_SO: Final = re.compile(
     r"\A\W*(?:(?:yes|yep|yeah|ok|okay|good|great|right|sure|then|please|so|fine)\W+)*"
     r"(?:do|implement|build|apply) (?:so|it|that|this)(?=\s*(?:\Z|[.,;:!]|(?:please|now|too|and|then|for|in|with)\b))",
@@ -103,6 +108,8 @@ class Replies:
             return "revised"
         if is_problem and _FIXES_IT.search(prompt) and not puts_off(prompt):
             return "resolved"
+        if _PROPOSES.search(item.text) and is_one and item.kind == "finding" and not puts_off(prompt):
+            return "resolved"  # it was taken up, or passed over
         if _DOES_SO.match(prompt) and not puts_off(prompt):
             asked = self._requests.exchange_of(item.order)
             is_answer = asked is not None and asked.answered_at == item.order
@@ -121,5 +128,5 @@ def _resets(prompt: str, text: str) -> bool:
         return True
     if not _SETS.match(prompt):
         return False
-    said, given = amounts(text), amounts(prompt)
-    return any(said[unit] != given[unit] for unit in said.keys() & given.keys())
+    said, given = amounts(text), all_amounts(prompt)
+    return any(given[unit] - {said[unit]} for unit in said.keys() & given.keys())

@@ -50,7 +50,9 @@ _BOUND: Final = re.compile(
     r"|(?:^|[.;:,]\s*)no\s+(?:[^\s.;,]+\s+){1,4}?(?:must|should|may)\b"
     rf"|(?<!\bi)(?<!\bwe)(?<!\bit)(?<!\byou)(?<!\bthis)(?<!\bthat) (?:must|has to|have to) {_SO}\b"
     r"|(?:^|[.;:]\s*)(?:for|in) (?:all|every|each|any) [^.;]{2,40}?\b(?:use|prefer|keep|follow)\b"
-    rf"|(?:^|[.;:,]\s*|\band )(?:the|our|your)\s+(?:[\w./-]+\s+){{1,3}}?(?:must|has to|have to) be\s+(?!{PAST}\b)\S",
+    r"|(?:^|[.;:,]\s*|\band |\bbut )"
+    r"(?!(?:and|but|i|we|you|it|this|that|these|those|they|he|she|there|what|which|if|when)\b)"
+    rf"(?:[\w./-]+\s+){{1,4}}?(?:must|has to|have to|needs to|need to) be\s+(?!{PAST}\b)\S",
     re.IGNORECASE,
 )
 _LANGUAGES: Final = (
@@ -128,6 +130,18 @@ _ANY_ORDER: Final = re.compile(
     re.IGNORECASE,
 )
 _TEMPORARY: Final = re.compile(r"\b(?:yet|for now|right now|until|today|this time|at the moment)\b", re.IGNORECASE)
+
+
+_REFUSAL: Final = re.compile(
+    r"\W*(?:please,?\s+)?no\s+(?!(?:need|idea|problem|thanks|thank|way|wait|longer|worries|rush|reason|point|one|it|that|this|"
+    r"i|we|you|stop|do|just|use|let|first|not|please)\b)[\w`-]",
+    re.IGNORECASE,
+)
+
+
+def is_forbidden(reason: str) -> bool:
+    """Returns whether the reason of a refused call forbids what it does: "no new migrations please"."""
+    return _REFUSAL.match(reason) is not None
 
 
 def rule_in(sentence: str) -> tuple[int, int] | None:
