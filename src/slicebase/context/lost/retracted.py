@@ -6,7 +6,7 @@ is the issue: …") falls with the answer that the search ended with, and if the
 """
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
@@ -132,7 +132,10 @@ class Retractions:
             (each.order, each.text) for each in told if _OVERRULED.match(each.text) and not each.of_summary
         ]
         self._orders = [order for order, _ in self._overruled]
-        self._found_out = [each for each in told if not each.of_summary and _is_sure(each.text)]
+        self._found_out = sorted(
+            (each for each in told if not each.of_summary and _is_sure(each.text)), key=lambda each: each.order
+        )
+        self._found_at = [each.order for each in self._found_out]
 
     def _quoted(self) -> Iterator[Told]:
         """Yields what a prompt says that the assistant said, where the assistant gives in."""
@@ -182,8 +185,8 @@ class Retractions:
             return False  # each is judged by itself
         content = content_weights(item.text)
         until = min(end, self._requests.order_after(item.order, _SOON))
-        later = (each for each in self._found_out if item.order < each.order < until)
-        return any(share(content, each.content) < _SAID_AGAIN for each in later)
+        first, last = bisect_right(self._found_at, item.order), bisect_left(self._found_at, until)
+        return any(share(content, each.content) < _SAID_AGAIN for each in self._found_out[first:last])
 
     def _is_overruled(self, item: TranscriptItem, end: int) -> bool:
         """Returns whether the assistant advised against something and then took it up: "Understood, you want …"."""

@@ -128,7 +128,8 @@ _MEASURE: Final = re.compile(
 _SET: Final = re.compile(r"\b([^\W\d_]{3,}): (\d+(?:[.,]\d+)*)(?![\w%]|[.,]\d)")
 
 
-def amounts(text: str) -> dict[str, str]:
+@lru_cache(maxsize=1 << 15)
+def amounts(text: str) -> Mapping[str, str]:
     """Returns the numbers in a text by the stem of what they count, or their unit, where there is one number of it."""
     return {unit: min(numbers) for unit, numbers in all_amounts(text).items() if len(numbers) == 1}
 
