@@ -357,6 +357,7 @@ def test_that_a_cluster_or_a_cloud_does_not_have_something_is_no_error() -> None
     script.run("aws iam get-role --role-name shop", "An error occurred: the role cannot be found", error=True)
     script.run("kubectl -n shop get pods | grep web", "Error from server: web not found", error=True)
     assert not found(script, "error")
+    assert not found(script, "command")
     script.run("helm lint ./chart && make check", "Error: the chart is invalid", error=True)
     assert found(script, "error")
 

@@ -63,7 +63,7 @@ def said_by_user(text: str) -> str:
     A message of the client says nothing, except for the words that the user gave to one of its commands.
     """
     if not _CLIENT_PROMPT.match(text):
-        return without_reminders(text)
+        return without_reminders(text).replace("\ufeff", " ")  # a byte order mark came with what was pasted
     words = None if _COMPACTS.search(text) else _COMMAND_WORDS.search(text)
     return _only(text, [(words.start(1), words.end(1))]) if words else _blank(text)
 
