@@ -243,3 +243,11 @@ def test_the_reason_of_a_refused_call_that_forbids_is_a_rule(reason: str, left: 
     script.user("go on with the next one")
     script.say("Done.")
     assert bool(standing(script, "instruction")) == left
+
+
+def test_what_was_not_done_yet_is_done_when_an_order_in_a_few_words_names_it() -> None:
+    script = answered("The abstract still says 0.42; I have not changed it yet.", "exclude the two outliers first")
+    assert len(standing(script, "task")) == 1
+    script.user("update table and abstract")
+    script.say("Updated both.")
+    assert standing(script, "task") == []

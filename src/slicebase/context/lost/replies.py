@@ -43,7 +43,8 @@ _FIXES_IT: Final = re.compile(
 _INSTEAD: Final = re.compile(r"\binstead\W*(?:\Z|[.,;:!])", re.IGNORECASE)
 _PROPOSES: Final = re.compile(
     r"\b(?:i|we) (?:would |'d )?(?:suggest|propose|recommend)\b|\bi'd (?:suggest|propose|recommend)\b|"
-    r"\bmy (?:suggestion|proposal|recommendation)\b|\b(?:we|you) could\b|\bhow about\b",
+    r"\bmy (?:suggestion|proposal|recommendation)\b|\b(?:we|you) could\b|\bhow about\b|"
+    r"\b(?:i'd|i would) (?:use|add|put|move|change|split|start|make|remove|replace|drop|do|go|rename|extract)\b",
     re.IGNORECASE,
 )
 _DOES_SO: Final = re.compile(
