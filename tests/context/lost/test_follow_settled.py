@@ -338,6 +338,10 @@ def test_the_same_finding_in_two_messages_is_listed_once() -> None:
         "I want all functions documented",
         "Actually, use spaces instead of tabs.",
         "use pathlib instead of os.path",
+        "You may read the staging database but not write to it.",
+        "everything that touches money needs a second reviewer",
+        "clippy pedantic must be clean, the build enforces it",
+        "But the warm-up needs to be at least 2 ms",
     ],
 )
 def test_rules_in_few_words_stay_in_force(rule: str) -> None:
@@ -360,6 +364,9 @@ def test_rules_in_few_words_stay_in_force(rule: str) -> None:
         "use the new reader instead of the old one",
         "no, look at the log in english",
         "write a function in python",
+        "something must be wrong with the cache",
+        "maybe timing must be a problem here",
+        "you can see that it fails, but not always",
     ],
 )
 def test_what_ends_or_tells_how_it_is_is_no_rule(request_: str) -> None:

@@ -60,7 +60,7 @@ def test_an_answer_that_the_user_chose_is_a_decision_and_the_steps_of_an_approve
     plan = "# Plan\nWe change how the file is read here.\n\n1. Read the file once\n2. Pass the reader on to `open_all`"
     script.call("ExitPlanMode", {"plan": plan}, "User has approved exiting plan mode. You can now proceed.")
     assert [mark for _, mark in texts_and_marks(script, "decision")] == ["by the user"]
-    assert [mark for _, mark in texts_and_marks(script, "task")] == ["planned"]
+    assert [mark for _, mark in texts_and_marks(script, "task")] == ["planned", "planned"]
 
 
 @pytest.mark.parametrize(
@@ -357,6 +357,7 @@ def test_that_a_cluster_or_a_cloud_does_not_have_something_is_no_error() -> None
     script.run("aws iam get-role --role-name shop", "An error occurred: the role cannot be found", error=True)
     script.run("kubectl -n shop get pods | grep web", "Error from server: web not found", error=True)
     assert not found(script, "error")
+    assert not found(script, "command")
     script.run("helm lint ./chart && make check", "Error: the chart is invalid", error=True)
     assert found(script, "error")
 

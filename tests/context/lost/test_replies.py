@@ -21,7 +21,8 @@ LIMIT = "The alert `Slow` fires above 2 % over the whole day."
 
 @pytest.mark.parametrize(
     "prompt",
-    ["make that 1 %, it is a lot", "2 is too lax", "1 % please, 2 is far too much", "revert that", "ok roll it back",
+    ["make that 1 %, it is a lot", "2 % is a lot for us. 1 % at most",
+     "2 is too lax", "1 % please, 2 is far too much", "revert that", "ok roll it back",
      "undo the last change", "go back to the old one"],
 )  # fmt: skip
 def test_what_the_user_undoes_or_sets_to_another_number_is_revised_once_that_is_done(prompt: str) -> None:
@@ -181,3 +182,72 @@ def test_each_number_is_chosen_refused_or_left_for_later_by_its_own_clause(promp
     found = standing(answered(tasks, prompt), "task", "finding")
     names = ("Peering", "Private link", "Public endpoint", "Move the database")
     assert [name for name in names if any(name in each for each in found)] == left
+
+
+# The steps of a plan
+
+PLAN = """\
+# Split the crate
+
+1. Create `crates/core` with engine and config
+2. Replace the 23 prints in engine.rs
+3. Move the integration tests
+4. Publish the library as version 0.1
+"""
+
+
+def planned() -> Transcript:
+    script = Transcript()
+    script.user("plan first, no code yet")
+    script.call("ExitPlanMode", {"plan": PLAN}, "User has approved your plan. You can now start coding.")
+    return script
+
+
+def test_each_step_of_a_plan_is_a_task_and_done_or_dropped_by_its_number() -> None:
+    script = planned()
+    assert [each[:2] for each in standing(script, "task")] == ["1.", "2.", "3.", "4."]
+    script.say("`crates/core` exists.")
+    script.user("drop point 4 of the plan, we don't publish for now")
+    assert [each[:2] for each in standing(script, "task")] == ["1.", "2.", "3."]
+    script.say("OK. Step 2 is done.")
+    assert [each[:2] for each in standing(script, "task")] == ["3."]
+    script.say("All 4 steps are done now.")
+    assert standing(script, "task") == []
+
+
+def test_a_proposal_is_over_once_the_next_prompt_was_answered_but_not_if_it_is_for_later() -> None:
+    proposal = "We could compare the keys once a week."
+    assert proposal not in standing(answered(proposal, "weekly is fine, on sundays"))
+    assert proposal in standing(answered(proposal, "yes, but not now. Next the events"))
+
+
+@pytest.mark.parametrize(
+    ("reason", "left"),
+    [
+        ("no cargo update please, the lock file is audited", True),
+        ("No new migrations, they are written by the other team.", True),
+        ("no, show me the diff first", False),
+        ("no need for that", False),
+    ],
+)
+def test_the_reason_of_a_refused_call_that_forbids_is_a_rule(reason: str, left: bool) -> None:
+    script = Transcript()
+    script.user("build it again")
+    script.call(
+        "Bash",
+        {"command": "cargo update"},
+        f"The user doesn't want to proceed with this tool use. To tell you how to proceed, the user said:\n{reason}",
+        error=True,
+    )
+    script.say("OK.")
+    script.user("go on with the next one")
+    script.say("Done.")
+    assert bool(standing(script, "instruction")) == left
+
+
+def test_what_was_not_done_yet_is_done_when_an_order_in_a_few_words_names_it() -> None:
+    script = answered("The abstract still says 0.42; I have not changed it yet.", "exclude the two outliers first")
+    assert len(standing(script, "task")) == 1
+    script.user("update table and abstract")
+    script.say("Updated both.")
+    assert standing(script, "task") == []

@@ -132,6 +132,10 @@ def test_what_was_copied_in_is_told_apart_block_by_block(text: str, own: list[st
     assert len(typed(text)) == len(text)
 
 
+def test_a_byte_order_mark_in_what_the_user_says_is_a_space() -> None:
+    assert said_by_user("\ufeffNever push to main.") == " Never push to main."
+
+
 @pytest.mark.parametrize(
     ("text", "other"),
     [

@@ -44,7 +44,7 @@ _PROGRAMS: Final[Mapping[str, frozenset[str]]] = name_table(
 RUNNERS: Final = name_set(
     "make gmake just task mise rake npm pnpm yarn bun deno nx turbo gradle gradlew mvn mvnw cargo go dotnet swift mix "
     "bazel sbt zig stack cabal composer flutter dart rails poe invoke inv hatch pdm vite next docker lerna ember ng "
-    "manage.py artisan flask django-admin terraform"
+    "manage.py artisan flask django-admin terraform west pio idf.py arduino-cli dbt forge"
 )
 MANY_TARGETS: Final = frozenset(["make", "gmake", "just", "task", "rake", "gradle", "gradlew", "mvn", "mvnw"])
 _TARGETS: Final[tuple[tuple[CommandClass, re.Pattern[str]], ...]] = (
@@ -80,7 +80,7 @@ _CHANGES: Final = name_set(
     "unsubscribe ban suspend revision rotate emails mails createsuperuser prod production überweisen "
     "ueberweisen überweisung ueberweisung löschen loeschen senden versenden zahlen buchen mahnen verschicken "
     "veröffentlichen envoyer supprimer effacer payer publier enviar borrar eliminar pagar publicar inviare "
-    "cancellare pagare eliminare upgrade update backfill recreate activate deactivate"
+    "cancellare pagare eliminare upgrade update backfill recreate activate deactivate flash"
 )
 _INSISTS: Final = re.compile(
     r"\A(?:--?(?:force|yes|really|confirm|no-dry-run|execute|commit|auto-approve|hard|prod|production)|-[yf])(?:=.*)?\Z|"

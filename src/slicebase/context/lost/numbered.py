@@ -16,7 +16,8 @@ from slicebase.context.lost.phrases import ORDERS, denies, is_change, puts_off
 from slicebase.context.lost.requests import Exchange, Requests
 from slicebase.context.lost.speech import TextBlock, blocks, without_reminders
 from slicebase.context.lost.told import RELATED, Told, share
-from slicebase.context.lost.words import content_weights
+from slicebase.context.lost.tools import PLANNERS, argument, tool_name
+from slicebase.context.lost.words import content_weights, sentences
 from slicebase.graph.annotate import words_in
 from slicebase.graph.turn import Turn
 
@@ -65,6 +66,12 @@ _NOT_CHOSEN: Final = re.compile(
     r"ok as|nothing|wrong|by design|on purpose)\b|n't\b",
     re.IGNORECASE,
 )
+_PROMPT: Final = 600  # characters of a prompt
+_DROPS: Final = re.compile(
+    r"\b(?:drop|skip|cancel|forget|omit|leave out|strike|remove|without|(?:don't|do not) (?:do|need|want)|"
+    r"not (?:needed|necessary))\b",
+    re.IGNORECASE,
+)
 _ASKS_WHICH: Final = re.compile(
     r"\b(?:which|option|prefer|choose|pick|favou?r)\b[^?.]*\?|\blet me know which\b", re.IGNORECASE
 )
@@ -103,11 +110,22 @@ class NumberedLists:
         for said in told:
             if not denies(said.text):
                 self._report(said)
+        for exchange in requests.all:
+            self._drop(exchange)
         for before, after in zip(requests.all, requests.all[1:], strict=False):
             self._choose(before, after, requests)
 
     def entry_of(self, item: TranscriptItem) -> tuple[_Entry, ...]:
         """Returns the entries that an item stands in, of a list and of a part of it."""
+        if item.mark == "planned":
+            step = _NUMBERED.match(item.text)
+            lists = self._in_turn.get(item.order, ()) if step else ()
+            return tuple(
+                entry
+                for each in lists
+                for entry in each.entries
+                if step and entry.start >= _OF_PLAN and entry.number == int(step["number"])
+            )
         return tuple(
             entry
             for each in self._in_turn.get(item.order, ())
@@ -172,11 +190,21 @@ class NumberedLists:
                 if not count:
                     return
 
+    def _drop(self, exchange: Exchange) -> None:
+        """Passes over the entries that a prompt drops by number: "drop step 5 of the plan"."""
+        for sentence in sentences(exchange.prompt[:_PROMPT]):
+            for number in _numbers(sentence.text) if _DROPS.search(sentence.text) else ():
+                at = bisect_right(self._orders, exchange.order)
+                newest = next((each for each in reversed(self._lists[:at]) if any(each.numbered(number))), None)
+                for entry in newest.numbered(number) if newest else ():
+                    entry.passed = exchange.order
+
     def _settle_one(self, order: int, number: int) -> None:
         at = bisect_right(self._orders, order)
         for each in reversed(self._lists[max(0, at - _FAR) : at]):
             if each.order < order and (found := list(each.numbered(number))):
-                for entry in found:
+                is_plan = found[0].start >= _OF_PLAN  # its steps are done one after the other
+                for entry in (entry for entry in each.entries if entry.number <= number) if is_plan else found:
                     _settle(entry, order)
                 return
 
@@ -279,12 +307,20 @@ def _from_to(first: str, last: str | None) -> range:
 def _lists(order: int, turn: Turn) -> Iterator[_List]:
     """Yields the numbered lists in what the assistant says; of one that is divided by headings, also its parts."""
     for part, text, place in placed_parts(turn) if turn.role == "assistant" else ():
-        if part.type == "text" and not part.hidden and _ANY.search(text):
-            found = list(blocks(without_reminders(text)))
-            for how in ("#", "*", "1"):
-                yield from _lists_of(how, found, text, place, order)
+        if part.type == "tool_call" and tool_name(part) in PLANNERS:
+            yield from _lists_in(argument(part, ("plan",)) or "", _OF_PLAN, order)
+        elif part.type == "text" and not part.hidden:
+            yield from _lists_in(text, place, order)
 
 
+def _lists_in(text: str, place: int, order: int) -> Iterator[_List]:
+    if _ANY.search(text):
+        found = list(blocks(without_reminders(text)))
+        for how in ("#", "*", "1"):
+            yield from _lists_of(how, found, text, place, order)
+
+
+_OF_PLAN: Final = 1 << 40  # an entry of a plan has no place in the readable text: it is found by its number
 _ANY: Final = re.compile(r"(?m)^[\s#*_]*(?:\w+\s+)?#?1[.):\s]")
 
 

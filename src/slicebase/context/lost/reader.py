@@ -13,13 +13,14 @@ from slicebase.context.lost.languages import are_other_language, is_other_langua
 from slicebase.context.lost.phrases import LostKind, kind_of_prompt, kind_of_statement
 from slicebase.context.lost.points import MOST, Point, points, without_narration
 from slicebase.context.lost.requests import exchanges
-from slicebase.context.lost.rules import can_be_rule, rule_in
+from slicebase.context.lost.rules import can_be_rule, is_forbidden, rule_in
 from slicebase.context.lost.shell import LOOKING, error_line, exit_code, how_tests_ended, simple_commands
 from slicebase.context.lost.speech import (
     REFUSED,
     SpeechOrigin,
     blocks,
     is_client_result,
+    joined,
     listed_rules,
     said_by_user,
     typed,
@@ -182,7 +183,7 @@ class _Reader:
             for first, last in ((0, rule[0]), (rule[1], len(sentence.text))):
                 if last - first > 1:
                     rest.append((start + first, start + last))
-        for start, end in _joined(rest, text):
+        for start, end in joined(rest, text):
             words = text[start:end]
             if not self._is_other(words):
                 self._instruction(*kind_of_prompt(words), text, start, end, point, at)
@@ -265,7 +266,7 @@ class _Reader:
         tested = any(each.what == "test" for each in needed) and how_tests_ended(output) == "failed"
         failed = result is not None and (result.failed or tested)
         keys = []
-        for each in needed:
+        for each in needed if not (failed and _only_looks(simple)) else ():
             words = command[each.start : each.end]
             if (span := call.find(words)) is None:
                 continue  # the complete call may contain what changes things
@@ -347,9 +348,10 @@ class _Reader:
     def _planned(self, call: _PendingCall) -> None:
         """Adds the steps of a plan that the user approved: its entries, and titles that name a step."""
         plan = argument(call.part, ("plan",)) or ""
-        for point in points(plan):
-            if point.form in ("entry", "row") or _STEP.match(point.text):
-                self._found.add(_task_item(call, point.text, "planned"), point.text)
+        for block in blocks(plan):
+            words = " ".join(block.text.split())[:MOST]
+            if block.form in ("entry", "row") or _STEP.match(words):
+                self._found.add(_task_item(call, words, "planned"), words)
 
     def _answered(self, result: _Result) -> None:
         text = " ".join(result.text.split())[:MOST]
@@ -361,7 +363,11 @@ class _Reader:
         if reason := REASON.search(result.text):
             start = reason.start(1)
             for point in points(reason[1]):
-                self._instructions(reason[1], point, result.at.later(start))
+                if is_forbidden(point.text):
+                    at = result.at.later(start)
+                    self._instruction("instruction", "rule", reason[1], point.start, point.end, point, at)
+                else:
+                    self._instructions(reason[1], point, result.at.later(start))
 
 
 _EXIT: Final = re.compile(r"\b(?:error|exit|code|status|exited|process|with)\b", re.IGNORECASE)
@@ -376,17 +382,6 @@ def _only_looks(simple: Iterable[str]) -> bool:
 def _plain(command: str) -> str:
     """Returns a command without the flags that change between runs of the same one."""
     return re.sub(r"\s(?:-v+|-q+|-count=\d+|--verbose|--quiet|-n ?\d+|-\d+)(?=\s|\Z)", "", command)
-
-
-def _joined(spans: Iterable[tuple[int, int]], text: str) -> list[tuple[int, int]]:
-    """Returns spans with those joined between which there is nothing but white space and marks."""
-    joined: list[tuple[int, int]] = []
-    for start, end in spans:
-        if joined and not re.search(r"\w", text[joined[-1][1] : start]):
-            joined[-1] = (joined[-1][0], end)
-        else:
-            joined.append((start, end))
-    return joined
 
 
 def _statement(kind: LostKind, mark: str, point: Point, at: _Place, origin: SpeechOrigin) -> TranscriptItem:

@@ -6,12 +6,14 @@ the prompt itself was answered.
 """
 
 import re
-from typing import Final
+from bisect import bisect_right
+from collections.abc import Mapping
+from typing import Final, NamedTuple
 
 from slicebase.context.lost.items import ItemState, TranscriptItem
 from slicebase.context.lost.phrases import is_change, puts_off
-from slicebase.context.lost.requests import Requests
-from slicebase.context.lost.words import amounts, sentences
+from slicebase.context.lost.requests import Exchange, Requests
+from slicebase.context.lost.words import all_amounts, amounts, figures, sentences
 
 _WHAT: Final = (
     r"(?:it|that|this|these|those|them|everything|all of (?:it|that|them)|(?:the|your|that|this|these|those) "
@@ -39,6 +41,12 @@ _FIXES_IT: Final = re.compile(
     re.IGNORECASE,
 )
 _INSTEAD: Final = re.compile(r"\binstead\W*(?:\Z|[.,;:!])", re.IGNORECASE)
+_PROPOSES: Final = re.compile(
+    r"\b(?:i|we) (?:would |'d )?(?:suggest|propose|recommend)\b|\bi'd (?:suggest|propose|recommend)\b|"
+    r"\bmy (?:suggestion|proposal|recommendation)\b|\b(?:we|you) could\b|\bhow about\b|"
+    r"\b(?:i'd|i would) (?:use|add|put|move|change|split|start|make|remove|replace|drop|do|go|rename|extract)\b",
+    re.IGNORECASE,
+)
 _DOES_SO: Final = re.compile(
     r"\A\W*(?:(?:yes|yep|yeah|ok|okay|good|great|right|sure|then|please|so|fine)\W+)*"
     r"(?:do|implement|build|apply) (?:so|it|that|this)(?=\s*(?:\Z|[.,;:!]|(?:please|now|too|and|then|for|in|with)\b))",
@@ -62,64 +70,97 @@ _ANY: Final = frozenset(
 _SHORT: Final = 200  # characters of a prompt that is about the answer before it
 
 
+class _Reply(NamedTuple):
+    """A short prompt that was done, by what it says of the answer before it."""
+
+    undoes: bool
+    replaces: bool
+    fixes: bool
+    does_so: bool
+    puts_off: bool
+    too: frozenset[str]  # the numbers that are too high or too low
+    sets: Mapping[str, set[str]]  # the amounts that it sets
+
+
 class Replies:
     """The prompts of a transcript, by what they do with the exchange before."""
 
     def __init__(self, requests: Requests) -> None:
         self._requests = requests
-        self._removed = [
-            (each.order, match["what"].strip("`"), each.prompt)
-            for each in requests.all
-            for match in _REMOVES.finditer(each.prompt[:_FIRST])
-            if match["what"].lower() not in _ANY
-        ]
+        self._replies: dict[int, _Reply | None] = {}
+        self._removed: dict[str, list[int]] = {}  # the prompts that have something removed, by its name
+        for each in requests.all:
+            for match in _REMOVES.finditer(each.prompt[:_FIRST]):
+                what = match["what"].strip("`").lower()
+                if what not in _ANY and requests.state_at(each.order, each.prompt) == "done":
+                    self._removed.setdefault(what, []).append(each.order)
 
     def state(self, item: TranscriptItem, end: int, *, is_problem: bool) -> ItemState | None:
         """Returns what a later prompt makes of a statement; None if it leaves it as it is."""
         if item.origin != "speech":
             return None
-        if any(self._removes(item, end, *each) for each in self._removed):
+        if self._is_removed(item, end):
             return "revised"
         after = self._requests.next_prompt(item.order)
-        if after is None or after.order >= end or len(after.prompt) > _SHORT or after.prompt.endswith("?"):
+        if after is None or after.order >= end:
             return None
-        state = self._by_next(item, after.prompt, is_problem=is_problem)
-        return state if state and self._requests.state_at(after.order, after.prompt) == "done" else None
+        if after.order not in self._replies:
+            self._replies[after.order] = self._read(after)
+        reply = self._replies[after.order]
+        return self._by_reply(item, reply, is_problem=is_problem) if reply else None
 
-    def _removes(self, item: TranscriptItem, end: int, order: int, what: str, prompt: str) -> bool:
+    def _is_removed(self, item: TranscriptItem, end: int) -> bool:
         """Returns whether a statement is about what the user ordered to remove, and that was done."""
-        return (
-            item.order < order < end
-            and re.search(rf"(?<![\w-]){re.escape(what)}(?![\w-])", item.text, re.IGNORECASE) is not None
-            and self._requests.state_at(order, prompt) == "done"
+        text = item.text.lower()
+        for what, orders in self._removed.items():
+            if what in text and re.search(rf"(?<![\w-]){re.escape(what)}(?![\w-])", text):
+                at = bisect_right(orders, item.order)
+                if at < len(orders) and orders[at] < end:
+                    return True
+        return False
+
+    def _read(self, exchange: Exchange) -> _Reply | None:
+        prompt = exchange.prompt
+        if len(prompt) > _SHORT or prompt.endswith("?"):
+            return None
+        if self._requests.state_at(exchange.order, prompt) != "done":
+            return None
+        return _Reply(
+            undoes=_UNDOES.search(prompt) is not None,
+            replaces=_INSTEAD.search(prompt) is not None,
+            fixes=_FIXES_IT.search(prompt) is not None,
+            does_so=_DOES_SO.match(prompt) is not None,
+            puts_off=puts_off(prompt),
+            too=frozenset(match["number"] for match in _IS_TOO.finditer(prompt)),
+            sets=all_amounts(prompt) if _SETS.match(prompt) else {},
         )
 
-    def _by_next(self, item: TranscriptItem, prompt: str, *, is_problem: bool) -> ItemState | None:
-        """Returns what the next prompt makes of a statement once it is done."""
-        is_one = len(list(sentences(item.text))) == 1  # of several, each is judged by itself
-        if _UNDOES.search(prompt) or (is_one and _resets(prompt, item.text)):
+    def _by_reply(self, item: TranscriptItem, reply: _Reply, *, is_problem: bool) -> ItemState | None:
+        """Returns what a prompt makes of a statement. Of several sentences, each is judged by itself."""
+        is_one = len(list(sentences(item.text))) == 1
+        if reply.undoes or (is_one and _resets(reply, item.text)):
             return "revised"
-        if _INSTEAD.search(prompt) and is_one and (item.kind == "decision" or is_change(item.text, "")):
+        if reply.replaces and is_one and (item.kind == "decision" or is_change(item.text, "")):
             return "revised"
-        if is_problem and _FIXES_IT.search(prompt) and not puts_off(prompt):
+        if reply.puts_off:
+            return None
+        if is_problem and reply.fixes:
             return "resolved"
-        if _DOES_SO.match(prompt) and not puts_off(prompt):
-            asked = self._requests.exchange_of(item.order)
-            is_answer = asked is not None and asked.answered_at == item.order
-            return "resolved" if is_answer and asked and len(asked.answer) <= _SHORT_ANSWER else None
-        return None
+        if is_one and item.kind == "finding" and _PROPOSES.search(item.text):
+            return "resolved"  # it was taken up, or passed over
+        return "resolved" if reply.does_so and self._is_short_answer(item) else None
+
+    def _is_short_answer(self, item: TranscriptItem) -> bool:
+        asked = self._requests.exchange_of(item.order)
+        return asked is not None and asked.answered_at == item.order and len(asked.answer) <= _SHORT_ANSWER
 
 
 _FIRST: Final = 600  # characters of a prompt
 
 
-def _resets(prompt: str, text: str) -> bool:
-    """Returns whether a prompt says that a number in a text is too high or too low, or sets another one of the same."""
-    if any(
-        re.search(rf"(?<![\w.,]){re.escape(match['number'])}(?![\d.,]\d)", text) for match in _IS_TOO.finditer(prompt)
-    ):
+def _resets(reply: _Reply, text: str) -> bool:
+    """Returns whether a number in a text is too high or too low, or another one of the same is set."""
+    if not reply.too.isdisjoint(figures(text)):
         return True
-    if not _SETS.match(prompt):
-        return False
-    said, given = amounts(text), amounts(prompt)
-    return any(said[unit] != given[unit] for unit in said.keys() & given.keys())
+    said = amounts(text) if reply.sets else {}
+    return any(reply.sets[unit] - {said[unit]} for unit in said.keys() & reply.sets.keys())

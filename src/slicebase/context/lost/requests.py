@@ -35,6 +35,7 @@ _CALLS_OFF: Final = re.compile(
     r"(?:it|that|this)\b(?!\s+(?:file|part|line|test|step|one|there|in|as|on)\b))",
     re.IGNORECASE,
 )
+_NO_END: Final = 1 << 62  # a turn after all
 _BEGINNING: Final = 60  # characters of a statement by which it is found again
 _SHARED: Final = 1 / 3  # of the words of a request, in an answer to it or in a prompt that goes on with it
 
@@ -137,6 +138,11 @@ class Requests:
         """Returns whether a statement stands in the words that ended an exchange, not while work went on."""
         at = bisect_right(self._orders, item.order) - 1
         return at < 0 or item.text[:_BEGINNING] in " ".join(self._all[at].answer.split())
+
+    def order_after(self, order: int, exchanges: int) -> int:
+        """Returns the turn that comes after so many exchanges, with that of a turn."""
+        at = bisect_right(self._orders, order) - 1 + exchanges
+        return self._orders[at] if at < len(self._orders) else _NO_END
 
     def next_prompt(self, order: int) -> Exchange | None:
         """Returns the exchange that begins after a turn."""

@@ -6,7 +6,7 @@ is the issue: …") falls with the answer that the search ended with, and if the
 """
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
@@ -78,7 +78,7 @@ _CLAIMS_CAUSE: Final = re.compile(
 # What may be so, up to the message that says what it is.
 _SUSPECTS: Final = re.compile(
     r"\b(?:probably|presumably|my (?:guess|suspicion|hunch|theory|bet) is|i'd guess|most likely|"
-    r"i (?:think|suspect|guess|bet|assume) (?:it|that|this|the|we|there)|"
+    r"i (?:think|suspect|guess|bet|assume) (?:it|that|this|the|there)|"
     r"(?:might|may|could) be (?:the|a|an|because|due|caused)|"
     r"(?:it|this|that) (?:seems|looks|sounds) (?:like|to be))\b",
     re.IGNORECASE,
@@ -132,11 +132,10 @@ class Retractions:
             (each.order, each.text) for each in told if _OVERRULED.match(each.text) and not each.of_summary
         ]
         self._orders = [order for order, _ in self._overruled]
-        self._found_out = [
-            each
-            for each in told
-            if not each.of_summary and (_CLAIMS_CAUSE.search(each.text) or _FINDS_OUT.search(each.text))
-        ]
+        self._found_out = sorted(
+            (each for each in told if not each.of_summary and _is_sure(each.text)), key=lambda each: each.order
+        )
+        self._found_at = [each.order for each in self._found_out]
 
     def _quoted(self) -> Iterator[Told]:
         """Yields what a prompt says that the assistant said, where the assistant gives in."""
@@ -171,9 +170,7 @@ class Retractions:
         if item.kind != "finding" or item.origin != "speech":
             return False
         if _SUSPECTS.search(item.text) and not _CLAIMS_CAUSE.search(item.text):
-            content = content_weights(item.text)
-            later = (each for each in self._found_out if item.order < each.order < end)
-            return any(share(content, each.content) < _SAID_AGAIN for each in later)
+            return self._is_found_out(item, end)
         if not _CLAIMS_CAUSE.search(item.text):
             return False
         exchange = self._requests.exchange_of(item.order)
@@ -181,6 +178,15 @@ class Retractions:
             return False
         causes = [each.text for each in sentences(exchange.answer) if _CLAIMS_CAUSE.search(each.text)]
         return bool(causes) and share(content_weights(item.text), content_weights(exchange.answer)) < _SAID_AGAIN
+
+    def _is_found_out(self, item: TranscriptItem, end: int) -> bool:
+        """Returns whether a message soon after a guess says for sure that something else is the cause."""
+        if len(list(sentences(item.text))) > 1:
+            return False  # each is judged by itself
+        content = content_weights(item.text)
+        until = min(end, self._requests.order_after(item.order, _SOON))
+        first, last = bisect_right(self._found_at, item.order), bisect_left(self._found_at, until)
+        return any(share(content, each.content) < _SAID_AGAIN for each in self._found_out[first:last])
 
     def _is_overruled(self, item: TranscriptItem, end: int) -> bool:
         """Returns whether the assistant advised against something and then took it up: "Understood, you want …"."""
@@ -192,6 +198,7 @@ class Retractions:
         return order < end and is_near and len(content_weights(item.text).keys() & content_weights(text).keys()) > 1
 
 
+_SOON: Final = 4  # exchanges
 _SAID_AGAIN: Final = 0.5  # of what was suspected; an answer that has as much of it stands by it
 
 
@@ -207,6 +214,15 @@ def _conceded(requests: Requests) -> Iterator[_Conceded]:
                 meant = f"{each.prompt[:_BEGINNING]} {first}"
                 names_it = any(are_related(claim.text, meant) for claim in sentences(before.answer))
                 yield _Conceded(each.order, each.prompt, meant, said, is_plain, before.answered_at, names_it)
+
+
+def _is_sure(text: str) -> bool:
+    """Returns whether a sentence says for sure what the cause of something is, or is not."""
+    finds = _CLAIMS_CAUSE.search(text) or _FINDS_OUT.search(text)
+    return bool(finds) and not _SUSPECTS.search(text) and not _MAY_BE.search(text)
+
+
+_MAY_BE: Final = re.compile(r"\b(?:if|likely|perhaps|maybe|would|could|might)\b", re.IGNORECASE)
 
 
 def _takes_back(text: str) -> bool:

@@ -9,7 +9,7 @@ from itertools import zip_longest
 from typing import Final
 
 from slicebase.context.lost.items import ItemState, TranscriptItem
-from slicebase.context.lost.phrases import is_change, orders_change
+from slicebase.context.lost.phrases import is_change, is_not_yet, orders_change
 from slicebase.context.lost.replies import Replies
 from slicebase.context.lost.requests import Requests
 from slicebase.context.lost.retracted import Retractions
@@ -119,7 +119,8 @@ class Revisions:
         self.told = [*told, *summed]
         self._changes = ToldSentences([each for each in self.told if is_change(each.text, each.above)])
         self._past = ToldSentences([each for each in summed if _WAS_SO.search(each.text)])
-        self._orders = ToldSentences([each for each in prompts if orders_change(each.text)])
+        self._ordered = [each for each in prompts if orders_change(each.text)]
+        self._orders = ToldSentences(self._ordered)
         self._replacing = ToldSentences([each for each in (*told, *prompts) if _may_replace(each.text)])
         self._prompts = ToldSentences(prompts)
         self._withdrawals = list(_withdrawals(prompts))
@@ -144,6 +145,8 @@ class Revisions:
         has_problem = item.kind == "finding" and is_problem(item.text)
         if item.kind == "task" and (self.is_reported(item, end) or self._was_ordered(item, end)):
             return "done"
+        if item.kind == "task" and is_not_yet(item.text) and self._was_asked_for(item, end):
+            return "done"
         if has_problem and (self.is_reported(item, end) or self._was_ordered(item, end) or self._is_past(item, end)):
             return "resolved"
         if self._is_revised(item, end) or (item.kind == "finding" and _OF_BEFORE.match(item.text)):
@@ -165,6 +168,15 @@ class Revisions:
     def _was_ordered(self, item: TranscriptItem, end: int) -> bool:
         """Returns whether the user told the assistant to change something about it later, and that was done."""
         return any(self._requests.state_at(each.order, each.text) == "done" for each in self._orders.about(item, end))
+
+    def _was_asked_for(self, item: TranscriptItem, end: int) -> bool:
+        """Returns whether an order that names what is not done yet was given later, in however few words, and done."""
+        content = content_weights(item.text)
+        return any(
+            share(each.content, content) >= RELATED and self._requests.state_at(each.order, each.text) == "done"
+            for each in self._ordered
+            if item.order < each.order < end
+        )
 
     def _is_past(self, item: TranscriptItem, end: int) -> bool:
         """Returns whether a summary tells a problem as one that there was."""

@@ -42,7 +42,10 @@ _STAYING: Final = re.compile(
 _SO: Final = "(?:stay|remain|start with|begin with|end with|pass|support|contain|fit|match)"
 # What holds for all of a sort, or says how something has to be. What has to be done is an order: it ends.
 _BOUND: Final = re.compile(
-    r"\boff[ -]limits\b|\b(?:nothing|nobody|no one)\b[^.;]{1,60}\bwithout\b"
+    r"\byou may [^.;?]{2,80}?(?:\bbut not|\bbut never|, never)\b"
+    r"|(?:^|[.;:,]\s*|\band |\bbut )(?:everything|anything) (?:that|which|in|on|with|from|under) [^.;]{2,60}?"
+    r"\b(?:needs? (?:a|an|my|our|to)|must|has to|goes (?:through|to|into)|belongs?|stays?)\b"
+    r"|\boff[ -]limits\b|\b(?:nothing|nobody|no one)\b[^.;]{1,60}\bwithout\b"
     r"|\b(?:for|with|in|to) (?:everything|anything|whatever) you\b|\bwhenever you\b"
     r"|\b(?:when|if) you (?:add|change|create|write|edit|modify|rename|introduce|touch) (?:a|an|any|new)\b"
     r"|(?:^|[.;:,]\s*)(?:every|each|all|any)\s+(?:[^\s.;,]+\s+){1,6}?(?:must|has to|have to|should) "
@@ -50,7 +53,12 @@ _BOUND: Final = re.compile(
     r"|(?:^|[.;:,]\s*)no\s+(?:[^\s.;,]+\s+){1,4}?(?:must|should|may)\b"
     rf"|(?<!\bi)(?<!\bwe)(?<!\bit)(?<!\byou)(?<!\bthis)(?<!\bthat) (?:must|has to|have to) {_SO}\b"
     r"|(?:^|[.;:]\s*)(?:for|in) (?:all|every|each|any) [^.;]{2,40}?\b(?:use|prefer|keep|follow)\b"
-    rf"|(?:^|[.;:,]\s*|\band )(?:the|our|your)\s+(?:[\w./-]+\s+){{1,3}}?(?:must|has to|have to) be\s+(?!{PAST}\b)\S",
+    rf"|(?:^|[.;:,]\s*|\band )(?:the|our|your)\s+(?:[\w./-]+\s+){{1,3}}?(?:must|has to|have to) be\s+(?!{PAST}\b)\S"
+    r"|(?:^|[.;:,]\s*|\band |\bbut )(?!(?:and|but|i|we|you|it|this|that|these|those|they|he|she|there|what|which|why|"
+    r"how|where|who|if|when|some\w*|any\w*)\b)(?:[\w./-]+\s+){1,4}?"
+    r"(?:(?:must|has to|have to) be\b|"
+    r"needs? to be (?=(?:at (?:least|most)|under|below|above|less|more|within|between)\b))\s*"
+    rf"(?!(?:{PAST}|a|an|the|some\w*|another|wrong|broken|because|due|related|missing|in|from|why|how|what|that)\b)\S",
     re.IGNORECASE,
 )
 _LANGUAGES: Final = (
@@ -128,6 +136,18 @@ _ANY_ORDER: Final = re.compile(
     re.IGNORECASE,
 )
 _TEMPORARY: Final = re.compile(r"\b(?:yet|for now|right now|until|today|this time|at the moment)\b", re.IGNORECASE)
+
+
+_REFUSAL: Final = re.compile(
+    r"\W*(?:please,?\s+)?no\s+(?!(?:need|idea|problem|thanks|thank|way|wait|longer|worries|rush|reason|point|one|it|that|this|"
+    r"i|we|you|stop|do|just|use|let|first|not|please)\b)[\w`-]",
+    re.IGNORECASE,
+)
+
+
+def is_forbidden(reason: str) -> bool:
+    """Returns whether the reason of a refused call forbids what it does: "no new migrations please"."""
+    return _REFUSAL.match(reason) is not None
 
 
 def rule_in(sentence: str) -> tuple[int, int] | None:

@@ -10,7 +10,7 @@ text is divided into blocks (paragraphs, headings, list entries, table rows), an
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final, Literal, NamedTuple
 
 SpeechOrigin = Literal["speech", "report", "output"]
@@ -63,7 +63,7 @@ def said_by_user(text: str) -> str:
     A message of the client says nothing, except for the words that the user gave to one of its commands.
     """
     if not _CLIENT_PROMPT.match(text):
-        return without_reminders(text)
+        return without_reminders(text).replace("\ufeff", " ")  # a byte order mark came with what was pasted
     words = None if _COMPACTS.search(text) else _COMMAND_WORDS.search(text)
     return _only(text, [(words.start(1), words.end(1))]) if words else _blank(text)
 
@@ -75,6 +75,17 @@ def _only(text: str, spans: list[tuple[int, int]]) -> str:
         pieces += [_blank(text[place:start]), text[start:end]]
         place = end
     return "".join([*pieces, _blank(text[place:])])
+
+
+def joined(spans: Iterable[tuple[int, int]], text: str) -> list[tuple[int, int]]:
+    """Returns spans with those joined between which there is nothing but white space and marks."""
+    joined: list[tuple[int, int]] = []
+    for start, end in spans:
+        if joined and not re.search(r"\w", text[joined[-1][1] : start]):
+            joined[-1] = (joined[-1][0], end)
+        else:
+            joined.append((start, end))
+    return joined
 
 
 class TextBlock(NamedTuple):

@@ -128,8 +128,14 @@ _MEASURE: Final = re.compile(
 _SET: Final = re.compile(r"\b([^\W\d_]{3,}): (\d+(?:[.,]\d+)*)(?![\w%]|[.,]\d)")
 
 
-def amounts(text: str) -> dict[str, str]:
+@lru_cache(maxsize=1 << 15)
+def amounts(text: str) -> Mapping[str, str]:
     """Returns the numbers in a text by the stem of what they count, or their unit, where there is one number of it."""
+    return {unit: min(numbers) for unit, numbers in all_amounts(text).items() if len(numbers) == 1}
+
+
+def all_amounts(text: str) -> dict[str, set[str]]:
+    """Returns the numbers in a text by the stem of what they count, or by their unit."""
     found: dict[str, set[str]] = {}
     for match in _AMOUNT.finditer(text):
         for unit in content_stems(match[2]):
@@ -139,7 +145,7 @@ def amounts(text: str) -> dict[str, str]:
     for match in _SET.finditer(text):
         for unit in content_stems(match[1]):
             found.setdefault(unit, set()).add(match[2])
-    return {unit: min(numbers) for unit, numbers in found.items() if len(numbers) == 1}
+    return found
 
 
 def may_have_amounts(text: str) -> bool:
