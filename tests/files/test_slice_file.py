@@ -1,7 +1,9 @@
 """Slice files: bytes in, typed values out, the same bytes back."""
 
 import contextlib
+import gc
 import re
+import sys
 
 import pytest
 from hypothesis import given
@@ -401,3 +403,21 @@ def test_the_specifications_complete_files_are_read() -> None:
         assert all((file.v == "1", file.id, file.title, file.summary, file.body_type))
     assert {file.kind for file in files} == {"context", "pointer"}
     assert {file.write_mode for file in files} == {"append", "replace", "error"}
+
+
+def test_a_file_that_nobody_uses_any_more_keeps_no_memory_until_the_next_collection() -> None:
+    """A page of a file of 20 MB is many requests, each of which reads the file."""
+    file = SliceFile.parse(
+        b"---\nslice: {id: a, title: t, links: [{rel: part_of, to: b}], body: {type: text}}\n---\nx y\n"
+    )
+    body = file.body
+    gc.disable()
+    try:
+        held = sys.getrefcount(body)
+        for name in dir(file):
+            if not name.startswith("__"):
+                getattr(file, name)
+        del file
+        assert sys.getrefcount(body) < held
+    finally:
+        gc.enable()

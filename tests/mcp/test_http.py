@@ -356,6 +356,7 @@ def test_what_names_no_file_is_never_taken_for_no_option(
         (b"", 0o600, "bad-token"),
         (b"with a space in it", 0o600, "bad-token"),
         (b"\xff" * 20, 0o600, "bad-token"),
+        pytest.param(b"a" * 2_000_000, 0o600, "bad-token", id="long"),
         (None, 0, "cannot-read"),
     ],
 )

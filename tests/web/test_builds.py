@@ -19,6 +19,7 @@ from slicebase.library import chunks
 from slicebase.library.chunks import LibraryChunks
 from slicebase.web import builds
 from tests.web.conftest import client_of
+from tests.workspace.test_disk_full import files_up_to
 
 NEED_IT = ["/api/v1/sessions", "/api/v1/search?q=retry", "/api/v1/context?q=retry"]
 DO_NOT = ["/health", "/api/v1/status", "/api/v1/runs", "/api/v1/files"]
@@ -133,6 +134,26 @@ def test_a_build_that_fails_is_no_reason_to_wait_for_ever(root: Path, monkeypatc
         monkeypatch.setattr(builds, "ask_turns", fails)
         assert client.get(NEED_IT[0]).json()["code"] == "index-building"
         assert until(lambda: client.get(NEED_IT[0]).status_code == 200)
+
+
+@pytest.mark.usefixtures("long")
+def test_where_the_disk_is_full_who_waits_for_another_build_is_told_so_until_there_is_space(root: Path) -> None:
+    """It is built in memory then, and each workspace that needs it builds it again."""
+    build = builds.IndexBuild(lambda: Slicebase.open(root, root, create=False), builds._KINDS["turns"])
+
+    def built() -> str:
+        with pytest.raises(SlicebaseError) as caught:
+            build.begin(1)
+        assert until(lambda: not build._runs)
+        return str(caught.value)
+
+    with files_up_to(4096):
+        assert "the disk is full" not in built()
+        build.begin(1)  # a request may try it itself
+        assert "the disk is full" in built()
+        build.begin(1)
+    assert "the disk is full" in built()
+    assert "the disk is full" not in built()
 
 
 def test_a_server_that_ends_does_not_wait_for_the_build(root: Path) -> None:

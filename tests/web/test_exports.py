@@ -2,6 +2,7 @@
 
 import json
 import re
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from slicebase.base import Slicebase
 from slicebase.core.refs import parse
 from slicebase.errors import SlicebaseError
 from slicebase.library.exported import exported_files
+from slicebase.runs.event import EventDraft
 from slicebase.web import exports
 from slicebase.web.api.table import ENDPOINTS
 from slicebase.web.exports import address, export_html, exported_page
@@ -179,6 +181,30 @@ def test_only_the_time_differs_between_two_pages(root: Path) -> None:
     assert one == same
     assert one != other
     assert one.replace(values_of(one)["time"].encode(), values_of(other)["time"].encode()) == other
+
+
+@pytest.mark.parametrize("kind", ["CLAIM", "CONFLICT", "QUESTION", "FAILURE", "NOTE"])
+def test_a_run_whose_log_has_values_that_nothing_can_be_asked_with_has_a_page(root: Path, kind: str) -> None:
+    """A stream is taken as it is (ruling 35)."""
+    names = (
+        "claim_id",
+        "conflict_id",
+        "failure_id",
+        "question",
+        "status",
+        "kind",
+        "evidence_refs",
+        "side_a_refs",
+        "blob",
+    )
+    with Slicebase.open(root, root) as memory:
+        memory.runs.start("odd", "An aim", "When it is done")
+        for value in ("x" * 2000, "", None, 7, [], {}, [{"evidence_id": ""}], [{"evidence_id": "x" * 2000}]):
+            with suppress(SlicebaseError):  # no log takes this
+                draft = EventDraft(type=kind, step=1, payload=dict.fromkeys(names, value))
+                memory.truth.runs.append("odd", [draft], 0)
+    found = page_of(root, "run:odd")
+    assert found["answers"]["/api/v1/runs/odd"]["events"] > 1
 
 
 def test_what_has_no_page_is_refused(root: Path) -> None:

@@ -17,6 +17,7 @@ from slicebase.base import Slicebase
 from slicebase.errors import SlicebaseError
 from slicebase.graph.policy import SlicePolicyV1, policy_from
 from slicebase.web.memories import IDLE, Memories
+from slicebase.web.problems import MAY_BE_STORED
 from tests.web.conftest import client_of
 
 
@@ -35,6 +36,23 @@ def test_a_call_that_takes_too_long_is_given_up_and_others_go_on(root: Path) -> 
         assert (await memories.call(lambda memory: memory.status(), 30)).sessions == 2
         goes_on.set()
         memories.close()
+
+    asyncio.run(asked())
+
+
+def test_a_write_that_is_given_up_and_may_still_be_stored_says_so_and_one_that_has_not_begun_does_not(
+    root: Path,
+) -> None:
+    goes_on = Event()
+
+    async def asked() -> None:
+        memories = memories_of(root, seconds=0.3)
+        calls = [memories.call(lambda memory: goes_on.wait(30), writes=True) for _ in range(3)]  # two at once
+        found = await asyncio.gather(*calls, return_exceptions=True)
+        goes_on.set()
+        memories.close()
+        hints = [error.hint for error in found if isinstance(error, SlicebaseError)]
+        assert hints == [MAY_BE_STORED, MAY_BE_STORED, "ask for less, or try again later"]
 
     asyncio.run(asked())
 

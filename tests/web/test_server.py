@@ -206,6 +206,38 @@ def test_a_signal_during_a_request_ends_the_server_after_its_answer(sign: signal
     assert (done.returncode, done.stdout) == (status, "HTTP/1.1 204\n"), done.stderr
 
 
+# A request that is not answered in time when the server ends.
+ENDED_DURING_A_REQUEST = """
+import asyncio, os, signal, socket
+from slicebase.web.admission import Admission, Guarded
+from slicebase.web.pages import strict_headers
+from slicebase.web.server import listen, serve
+
+async def application(scope, receive, send):
+    if scope["type"] == "http":
+        os.kill(os.getpid(), signal.SIGTERM)
+        await asyncio.Event().wait()
+
+opened = listen("127.0.0.1", 0)
+client = socket.create_connection(opened.getsockname())
+client.sendall(b"GET / HTTP/1.1\\r\\nhost: localhost\\r\\n\\r\\n")
+try:
+    serve(Guarded(application, Admission(), strict_headers()), opened)
+finally:
+    print(b"".join(iter(lambda: client.recv(65536), b"")).decode())
+"""
+
+
+def test_who_waits_for_an_answer_when_the_server_ends_is_told_so_and_not_of_a_bug() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", ENDED_DURING_A_REQUEST], capture_output=True, text=True, timeout=60, check=False
+    )
+    head, _, body = done.stdout.replace("\r", "").partition("\n\n")
+    assert (head.partition("\n")[0], json.loads(body)["code"]) == ("HTTP/1.1 503 Service Unavailable", "server-busy")
+    assert "content-security-policy:" in head
+    assert (done.returncode, done.stderr) == (143, "")
+
+
 def test_a_folder_without_a_workspace_is_an_error(tmp_path: Path) -> None:
     done = ended(tmp_path, "--port", "0")
     assert done.returncode == 4

@@ -8,6 +8,7 @@ from typing import Final
 from slicebase.errors import SlicebaseError, Where
 
 _SHORTEST: Final = 16  # characters of a token
+_LONGEST: Final = 1000  # a browser keeps a cookie of 4,096 bytes, in which a character may have three
 
 
 def given_token(file: str | None, variable: str) -> str | None:
@@ -27,14 +28,15 @@ def given_token(file: str | None, variable: str) -> str | None:
                 raise SlicebaseError(
                     "bad-token", "others may read the file", hint=f"chmod 600 {file}", where=Where(file)
                 )
-            token = path.read_text().strip()
+            with path.open("rb") as opened:  # as much as shows that it is no token: the file may have no end
+                token = opened.read(2 * _LONGEST).decode().strip()
         except (OSError, UnicodeDecodeError) as error:
             raise cannot_read(error, path) if isinstance(error, OSError) else _bad_token() from None
     else:
         token = os.environ.get(variable, "").strip()
         if not token:
             return None
-    if len(token) < _SHORTEST or not (token.isascii() and token.isprintable()) or " " in token:
+    if not _SHORTEST <= len(token) <= _LONGEST or not (token.isascii() and token.isprintable()) or " " in token:
         raise _bad_token()
     return token
 
@@ -45,7 +47,6 @@ def new_token() -> str:
 
 
 def _bad_token() -> SlicebaseError:
-    hint = f"use at least {_SHORTEST} letters and digits: `openssl rand -hex 32` prints some"
-    return SlicebaseError(
-        "bad-token", "the token is too short, or has other characters than a header may have", hint=hint
-    )
+    hint = f"use {_SHORTEST} to {_LONGEST:,} letters and digits: `openssl rand -hex 32` prints some"
+    message = "the token is too short or too long, or has other characters than a header may have"
+    return SlicebaseError("bad-token", message, hint=hint)

@@ -183,8 +183,9 @@ class SliceFile(Struct, frozen=True, dict=True, eq=False):
 
     # Typed access
 
-    @cached_property
+    @property
     def _slice(self) -> Fields:
+        """The fields of the key `slice`. They hold this file: kept in it, they would keep it until a collection."""
         return Fields(self, ("slice",), self.frontmatter.get("slice"))
 
     @property

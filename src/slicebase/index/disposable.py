@@ -81,6 +81,7 @@ class Disposable:
         self._layout = layout
         self._keeps_open = keeps_open
         self._has_waited = False  # in vain: then the next question does not wait
+        self.was_full = False  # whether there was no space for the file when it was asked last
         self._file = ExitStack()
         self._file_connection: apsw.Connection | None = None
         self._memory: apsw.Connection | None = None  # what the last question was asked of, if not the file
@@ -139,6 +140,7 @@ class Disposable:
                 raise  # it is about something else
             except _OBSTACLES as error:
                 self._has_waited = True
+                self.was_full = is_full(error) or has_no_space(self.path.parent)
                 raise _UnusableError from error
             except (apsw.CorruptError, apsw.NotADBError, OtherDatabaseError):
                 if not self.discard():
@@ -146,7 +148,7 @@ class Disposable:
             except Exception as error:
                 raise _DoubtfulError from error
             else:
-                self._has_waited = False
+                self._has_waited = self.was_full = False
                 self._close_memory()
                 return answer
         raise _UnusableError

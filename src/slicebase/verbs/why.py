@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from slicebase.core.refs import Ref, parse, recorded
 from slicebase.core.times import known_time
 from slicebase.errors import SlicebaseError
+from slicebase.files.slice_file import SliceFile
 from slicebase.library.folder import SliceFolder
 from slicebase.runs.evidence import resolve
 from slicebase.runs.state import ITEMS, Json, RunState, evidence_ids
@@ -14,6 +15,7 @@ from slicebase.truth.truth import Truth
 from slicebase.verbs.evidence import ChunkTexts
 
 _SHOWN = 300  # characters of a chunk
+_LONGEST_CHAIN = 100  # files, each derived from the next
 
 
 class Reason(NamedTuple):
@@ -123,23 +125,36 @@ class Why:
         return Reason(str(ref), "run", str(state.objective), state.stopped or "running", tuple(claims))
 
     def _file(self, ref: Ref) -> Reason:
-        file = self._folder.find(ref.name)
-        source = file.derived_from.id if file.derived_from else None
-        children = () if not source else (self._source(source),)
-        return Reason(f"file:{file.id}", "file", file.title or "", file.summary or "", children)
-
-    def _source(self, source: str) -> Reason:
-        try:
-            return self.backward(str(parse(source, bare="file")))
-        except SlicebaseError as error:
-            return Reason(source, "file", "", error.message)
+        """Returns a file, what it is derived from, and so on; a file that is derived from itself ends that."""
+        chain = [self._folder.find(ref.name)]
+        last: Reason | None = None
+        while last is None and (source := _source_of(chain[-1])):
+            try:
+                above = parse(source, bare="file")
+                found = self._folder.find(above.name) if above.kind == "file" else self.backward(str(above))
+            except SlicebaseError as error:
+                found = Reason(source, "file", "", error.message)
+            if isinstance(found, Reason):
+                last = found
+            elif any(found.id == file.id for file in chain):
+                last = _file_alone(found, "already above: a circle")
+            elif len(chain) == _LONGEST_CHAIN:
+                last = _file_alone(found, f"`tt why file:{found.id}` goes on")
+            else:
+                chain.append(found)
+        for file in reversed(chain[1:]):
+            last = _file_alone(file)._replace(children=(last,) if last else ())
+        return _file_alone(chain[0])._replace(children=(last,) if last else ())
 
     def _manifest(self, ref: Ref) -> Reason:
         manifest = self._truth.manifests.get(str(ref)).manifest
         pieces = []
         for piece in manifest.pieces:
             found = parse(piece.ref)
-            made = self._backward[found.kind](found) if found.kind in self._backward else Reason(piece.ref, "piece", "")
+            if found.kind == "file":  # what it is derived from can be this context
+                made = _file_alone(self._folder.find(found.name))
+            else:
+                made = self._backward[found.kind](found) if found.kind in self._backward else _other(piece.ref)
             pieces.append(made._replace(note=piece.label, children=made.children if found.kind == "sn" else ()))
         return Reason(str(ref), "context", manifest.question, f"as of {manifest.as_of}", tuple(pieces))
 
@@ -245,6 +260,18 @@ class Why:
         for name, stored in self._truth.manifests.readable():
             if any(piece.ref == reference for piece in stored.manifest.pieces):
                 yield Reason(name, "context", stored.manifest.question, f"recorded {stored.time}")
+
+
+def _source_of(file: SliceFile) -> str | None:
+    return file.derived_from.id if file.derived_from else None
+
+
+def _file_alone(file: SliceFile, note: str | None = None) -> Reason:
+    return Reason(f"file:{file.id}", "file", file.title or "", file.summary or "" if note is None else note)
+
+
+def _other(reference: str) -> Reason:
+    return Reason(reference, "piece", "")
 
 
 def _known(table: Mapping[str, Any], ref: Ref) -> Any:

@@ -5,6 +5,7 @@ So `Host` must be a name of this server and `Origin` the server itself. Where a 
 `Authorization`, or in a cookie that the first page sets, which a page of another site cannot send with what writes.
 """
 
+import asyncio
 import hashlib
 import hmac
 import ipaddress
@@ -16,7 +17,7 @@ from urllib.parse import parse_qsl, quote, unquote, urlencode
 
 from slicebase.errors import SlicebaseError
 from slicebase.web.endpoints import LONGEST_URL
-from slicebase.web.problems import answer_to, bug
+from slicebase.web.problems import MAY_BE_STORED, answer_to, bug
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -131,10 +132,7 @@ class Guarded:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        headers: dict[bytes, list[str]] = {}
-        for name, value in scope["headers"]:
-            if name in _LOOKED_AT:
-                headers.setdefault(name, []).append(value.decode("latin-1"))
+        headers = _looked_at(scope)
         rest_is_unread, has_begun = _has_body(headers), False
 
         async def received() -> "Message":
@@ -153,6 +151,10 @@ class Guarded:
 
         try:
             await self._answered(scope, headers, received, strict)
+        except asyncio.CancelledError:  # the server ends, and waits no longer
+            if not has_begun:
+                await send_problem(strict, _ending(writes=scope["method"] == "POST"))
+            raise
         except Exception as error:
             if has_begun:
                 raise
@@ -191,6 +193,22 @@ class Guarded:
         place = "/" + quote(raw.decode("latin-1").lstrip("/\\"), safe="/:@~._-%!$&'()*+,;=")
         cookie = f"{self._admission.cookie}={quote(token, safe='')}; Path=/; HttpOnly; SameSite=Lax"
         return {"location": f"{place}?{rest}" if rest else place, "set-cookie": cookie, "cache-control": "no-store"}
+
+
+def _looked_at(scope: "Scope") -> _Headers:
+    headers: dict[bytes, list[str]] = {}
+    for name, value in scope["headers"]:
+        if name in _LOOKED_AT:
+            headers.setdefault(name, []).append(value.decode("latin-1"))
+    return headers
+
+
+def _ending(*, writes: bool) -> SlicebaseError:
+    return SlicebaseError(
+        "server-busy",
+        "the server ends before it has the answer",
+        hint=MAY_BE_STORED if writes else "ask again when it is back",
+    )
 
 
 def _in_origin_form(scope: "Scope") -> "tuple[Scope, str | None]":

@@ -80,6 +80,7 @@ class IndexBuild:
         self._lock = Lock()
         self._runs = False
         self._has_failed = False  # then a request does it itself, and says why it cannot be done
+        self._disk_is_full = False  # so that what was built last could not be kept
         self._is_closed = False
         self._done = self._total = 0
 
@@ -94,6 +95,7 @@ class IndexBuild:
                 Thread(target=self._build, name=f"slicebase-{self._kind.unit}", daemon=True).start()
             done, total = self._done, self._total
         message = f"{self._kind.name} is being built: {done:,} of {total:,} {self._kind.unit}"
+        message += "; the disk is full, so that it cannot be kept" if self._disk_is_full else ""
         raise SlicebaseError("index-building", message, hint="ask again: it is built once after a large import")
 
     def close(self) -> None:
@@ -101,17 +103,19 @@ class IndexBuild:
         self._is_closed = True
 
     def _build(self) -> None:
-        is_kept = False
+        is_kept = is_full = False
         try:
             load_for_threads()
             with self._open() as memory:
                 memory.creates_database = False
-                is_kept = not self._kind.fill(memory, self._progress).is_in_memory
-        except Exception:  # the next request finds out what it is
-            is_kept = False
+                file = self._kind.fill(memory, self._progress)
+                is_kept = not file.is_in_memory
+                is_full = not is_kept and file.was_full
+        except Exception as error:  # the next request finds out what it is
+            is_kept, is_full = False, isinstance(error, SlicebaseError) and error.code == "disk-full"
         finally:
             with self._lock:
-                self._runs, self._has_failed = False, not is_kept
+                self._runs, self._has_failed, self._disk_is_full = False, not is_kept, is_full
 
     def _progress(self, done: int, total: int) -> None:
         if self._is_closed:

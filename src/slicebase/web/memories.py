@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 from slicebase.errors import SlicebaseError, Where
 from slicebase.web.builds import IndexBuilds
-from slicebase.web.problems import UNAVAILABLE, bug
+from slicebase.web.problems import MAY_BE_STORED, UNAVAILABLE, bug
 from slicebase.web.threads import DaemonThreads
 
 if TYPE_CHECKING:
@@ -85,13 +85,14 @@ class Memories:
         if not self._places:  # an event loop has its own
             self._places = {each: asyncio.Semaphore(places) for each, places in _PLACES.items()}
             self._loop = asyncio.get_running_loop()
-        given = self._seconds if seconds is None else seconds
+        given, has_begun = self._seconds if seconds is None else seconds, False
         try:
             async with asyncio.timeout(given), self._places["long" if given > self._seconds else kind]:
+                has_begun = True
                 result: _Result = await self._threads.run(lambda: self._ours(call, do))
                 return result
         except TimeoutError:
-            raise _too_long() from None
+            raise _too_long(may_be_stored=has_begun and kind == "write") from None
 
     async def call_warm(
         self, now: "Callable[[Slicebase], _Result | None]", do: "Callable[[Slicebase], _Result]"
@@ -242,8 +243,10 @@ class Memories:
         self._threads.close()
 
 
-def _too_long() -> SlicebaseError:
-    return SlicebaseError("server-busy", "the answer takes too long", hint="ask for less, or try again later")
+def _too_long(*, may_be_stored: bool = False) -> SlicebaseError:
+    """Returns the error for an answer that nobody waits for any more. What writes goes on."""
+    hint = MAY_BE_STORED if may_be_stored else "ask for less, or try again later"
+    return SlicebaseError("server-busy", "the answer takes too long", hint=hint)
 
 
 def _is_in_place(memory: "Slicebase") -> bool:

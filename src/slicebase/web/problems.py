@@ -55,6 +55,9 @@ _OF_A_CODE: Final[Mapping[str, HTTPStatus]] = {
 }
 
 
+MAY_BE_STORED: Final = "what was to be written may be stored: look before you send it again"
+
+
 class WrongMethodError(SlicebaseError):
     """An address that exists does not know the method."""
 
