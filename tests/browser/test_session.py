@@ -341,6 +341,10 @@ def test_on_a_phone_the_navigation_is_one_line(look: Look, server: Server, shown
     assert link
     assert box["height"] < 2 * link["height"]
     assert visit.overflow == 0
+    for width in range(300, 660, 5):  # on a narrower one it may be two lines, but nothing is cut off
+        visit.page.set_viewport_size({"width": width, "height": 800})
+        hidden = visit.page.locator("nav.top").evaluate("(each) => each.scrollWidth - each.clientWidth")
+        assert hidden <= 0, width
 
 
 def test_a_copy_of_a_session_is_called_so_and_leads_to_the_other_one(look: Look, tmp_path: Path) -> None:
