@@ -1,5 +1,6 @@
 """Runs over HTTP: at a glance, as a time line, event by event, as documents. Nothing is written."""
 
+from itertools import count
 from pathlib import Path
 from urllib.parse import quote
 
@@ -16,7 +17,8 @@ ODD = "odd#id?&%é\"x'"
 @pytest.fixture
 def runs(root: Path) -> None:
     """Two runs, of which one has an odd id."""
-    with Slicebase.open(root) as memory:
+    ticks = count(1_800_000_000)
+    with Slicebase.open(root, clock=lambda: next(ticks)) as memory:
         memory.runs.start("build", "Fix the build.", "It builds.", budgets={"max_steps": 20})
         for number in range(1, 5):
             with memory.runs.step("build") as step:
