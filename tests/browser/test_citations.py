@@ -1,6 +1,7 @@
 """What a claim cites, of every kind of text: it opens in its place, with the cited words marked."""
 
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 
 from slicebase import Slicebase
 from tests.browser.conftest import Look
-from tests.browser.memories import at_rest, demo, opened
+from tests.browser.memories import Shown, at_rest, opened
 from tests.browser.servers import Server
 
 TOLD = {
@@ -20,17 +21,17 @@ TOLD = {
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    shown = demo(tmp_path_factory.mktemp("told"))
-    with Slicebase.open(shown.root, shown.root, create=False) as memory:
-        (shown.root / "halls.txt").write_text("".join(f"The shelf number {each} is empty.\n\n" for each in range(400)))
-        document = memory.add(shown.root / "halls.txt")
+def told(shown: Shown, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    root = shutil.copytree(shown.root, tmp_path_factory.mktemp("told") / "demo")
+    with Slicebase.open(root, root, create=False) as memory:
+        (root / "halls.txt").write_text("".join(f"The shelf number {each} is empty.\n\n" for each in range(400)))
+        document = memory.add(root / "halls.txt")
         sources = {"turn": "turn:0961d9aa", "row": f"file:{shown.files['jsonl']}",
                    "sec": f"file:{shown.files['markdown']}", "doc": document.ref}  # fmt: skip
         memory.runs.start("told", "Cite every kind of text.", done="It is cited.")
         for kind, quote in TOLD.items():
             memory.runs.claim("told", f"Told by a {kind}.", id=kind, status="verified", cite=(sources[kind], quote))
-    with Server(lambda: at_rest(shown.root)) as server:
+    with Server(lambda: at_rest(root)) as server:
         yield server
 
 
@@ -44,14 +45,14 @@ def test_a_claim_leads_to_the_cited_words_in_their_place(look: Look, told: Serve
     item.get_by_role("link", name="open in its place").click()
     claims.settle()
     assert _marked(claims.page.locator("main mark").all_inner_texts()) == TOLD[kind]
-    why = look(f"{told.url}/proof/why?ref=claim:told/{kind}")
-    assert TOLD[kind] in why.page.locator(".why-card", has_text="chunk").last.inner_text()
+    why = f"/proof/why?ref=claim:told/{kind}"
+    claims.go(why)
+    assert TOLD[kind] in claims.page.locator(".why-card", has_text="chunk").last.inner_text()
     for link in (1, 2):  # that of the evidence, and that of its chunk
-        why.page.goto(f"{told.url}/proof/why?ref=claim:told/{kind}")
-        why.settle()
-        why.page.locator(".why-card").nth(link).get_by_role("link").click()
-        why.settle()
-        assert _marked(why.page.locator("main mark").all_inner_texts()) == TOLD[kind]
+        claims.go(why)
+        claims.page.locator(".why-card").nth(link).get_by_role("link").click()
+        claims.settle()
+        assert _marked(claims.page.locator("main mark").all_inner_texts()) == TOLD[kind]
 
 
 CHANGED = "the text has changed since it was cited"

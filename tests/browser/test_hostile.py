@@ -1,7 +1,9 @@
 """Recalled texts stay texts, whatever they hold, in the pages of a server and in exported ones."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -13,6 +15,9 @@ from tests.browser.conftest import Look
 from tests.browser.memories import NOW, Shown, at_rest, opened, turn_id
 from tests.browser.servers import Server
 from tests.browser.visits import Visit
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 # Views whose hostile texts are in sight as soon as they are there.
 SAYING = {
@@ -60,15 +65,23 @@ SPILLING = """() => {
 }"""
 
 
+@pytest.fixture(scope="module")
+def phone(browser: "Browser", bad_server: Server) -> Iterator[Visit]:
+    """A page of the hostile workspace, which goes from view to view."""
+    visit = Visit(browser, bad_server.url, width=390)
+    yield visit
+    visit.close()
+
+
 @pytest.mark.parametrize("view", VIEWS)
 def test_hostile_texts_do_nothing_and_are_shown_as_they_are(
-    look: Look, bad_server: Server, bad: Shown, view: str
+    phone: Visit, bad_server: Server, bad: Shown, view: str
 ) -> None:
-    """`look` also checks that no dialog and no page was opened, and that no other host was asked."""
-    anchor = turn_id(1, hostile.SESSION)
-    url = bad_server.url + address_of(view, bad, session=hostile.SESSION, anchor=anchor, words="alert")
-    visit = look(url, width=390)
-    is_harmless(visit, url)
+    """Its troubles are also dialogs, pages that were opened, and other hosts that were asked."""
+    visit = phone
+    place = address_of(view, bad, session=hostile.SESSION, anchor=turn_id(1, hostile.SESSION), words="alert")
+    visit.go(place)
+    is_harmless(visit, bad_server.url + place)
     assert visit.overflow <= 0
     assert visit.run(SPILLING) == []
     if view in SAYING:
@@ -78,6 +91,7 @@ def test_hostile_texts_do_nothing_and_are_shown_as_they_are(
     visit.settle()
     assert visit.run("window.ran") is None
     assert visit.page.locator("main script, main iframe, main img").count() == 0
+    assert visit.troubles == []
 
 
 def test_a_session_with_a_hostile_name_has_an_address(look: Look, bad_server: Server, bad: Shown) -> None:

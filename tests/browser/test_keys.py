@@ -93,7 +93,7 @@ def test_colours_are_chosen_once_for_all_views(look: Look, server: Server) -> No
     other.goto(server.url)
     visit.page.get_by_role("button", name="Colours").click()
     visit.page.get_by_role("button", name="Colours").click()
-    assert visit.run("document.documentElement.dataset.theme") == "dark"
+    visit.page.wait_for_function("document.documentElement.dataset.theme === 'dark'")
     assert visit.run(colour) != light
     other.wait_for_function("document.documentElement.dataset.theme === 'dark'")
     other.goto(f"{server.url}/runs")

@@ -341,3 +341,25 @@ def test_on_a_phone_the_navigation_is_one_line(look: Look, server: Server, shown
     assert link
     assert box["height"] < 2 * link["height"]
     assert visit.overflow == 0
+    for width in range(300, 660, 5):  # on a narrower one it may be two lines, but nothing is cut off
+        visit.page.set_viewport_size({"width": width, "height": 800})
+        hidden = visit.page.locator("nav.top").evaluate("(each) => each.scrollWidth - each.clientWidth")
+        assert hidden <= 0, width
+
+
+def test_a_copy_of_a_session_is_called_so_and_leads_to_the_other_one(look: Look, tmp_path: Path) -> None:
+    talk = growing(tmp_path / f"{GROWING}.jsonl", range(4))
+    copy = tmp_path / f"{LONG}.jsonl"
+    copy.write_text(talk.read_text().replace(f'"sessionId": "{GROWING}"', f'"sessionId": "{LONG}"'))
+    with opened(tmp_path) as memory:
+        memory.import_(talk)
+        memory.import_(copy)
+    with Server(lambda: opened(tmp_path)) as server:
+        for path in ("/", "/sessions"):
+            visit = look(server.url + path)
+            visit.page.get_by_role("link", name=f"a copy of {GROWING[:8]}").click()
+            visit.page.wait_for_url(f"**/session/{LONG}")
+            visit.settle()
+            visit.page.locator("main").get_by_role("link", name=GROWING).click()
+            visit.page.wait_for_selector("text=Line 3 of a talk")
+            visit.close()

@@ -12,8 +12,13 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Dialog, Page, Request
 
-PROGRAMS: Final = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
-MISSING: Final = "Chromium is missing: `apt-get install chromium` installs it, or CHROMIUM names another one"
+# The shell is Chromium without its windows, which take a third of the time.
+PROGRAMS: Final = (
+    "chromium-headless-shell", "chromium", "chromium-browser", "google-chrome-stable", "google-chrome",
+)  # fmt: skip
+MISSING: Final = (
+    "Chromium is missing: `apt-get install chromium-headless-shell` installs it, or CHROMIUM names another one"
+)
 SECONDS: Final = 30
 # A round of a page: frames in which it draws, and the pauses after which it asks for what it draws next. All of it is
 # time of the page itself, so that a busy machine makes it longer. Returns whether a part says that it still reads.
@@ -28,6 +33,10 @@ _ROUND: Final = """() => new Promise((done) => {
 _STREAM: Final = "/api/v1/changes"  # it is open as long as the page
 _BLANK: Final = "about:blank"  # a page that was left
 # Left by the page itself, it keeps its process; the address comes after the answer, which would be lost with the view.
+_GO: Final = """(address) => {
+    history.pushState({ y: 0 }, "", address);
+    dispatchEvent(new PopStateEvent("popstate"));
+}"""
 _LEAVE: Final = "(blank) => { setTimeout(() => location.replace(blank)); }"
 
 
@@ -109,6 +118,11 @@ class Visit:
         for event, hear in self._heard.items():
             self.page.on(event, hear)
         self.page.goto(address)
+        self.settle()
+
+    def go(self, address: str) -> None:
+        """Goes to another view as a link does: the page stays, which is several times quicker than a new one."""
+        self.page.evaluate(_GO, address)
         self.settle()
 
     def settle(self) -> None:

@@ -41,6 +41,8 @@ export function shortRef(ref) {
   const match = /^([a-z]+:|mf_|sn_|ev_)(.*)$/.exec(ref);
   if (!match) return ref.length > 14 ? `${ref.slice(0, 12)}…` : ref;
   const [, kind, id] = match;
+  const section = /^([^@#/]+)(?:@[^#]*)?#~?(.+)$/.exec(id); // of a file, in a version of it
+  if (section) return `${kind}${shortName(section[1])}#${section[2].slice(0, 6)}`;
   const [owner, ...more] = id.split("/");
   return kind + shortName(owner) + (more.length ? `/${more.join("/").slice(0, 12)}` : "");
 }

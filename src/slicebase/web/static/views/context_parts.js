@@ -39,6 +39,8 @@ function Score({ parts, most }) {
   return html`<ul class="score">${shown.map(([name, value]) => html`<li key=${name}><span class="name">${name}</span><span class="track" aria-hidden="true"><span class=${value < 0 ? "used less" : "used"} style=${{ width: `${Math.min(100, (100 * Math.abs(value)) / most)}%` }}></span></span><span class="num">${millionths(value)}</span></li>`)}</ul>`;
 }
 
+const isShort = (label) => label.length <= 40; // it has room beside a reference
+
 /** The pieces of a context. `parts` of their scores are known only when a context is built. */
 export function Pieces({ pieces, chosen }) {
   const most = Math.max(1, ...pieces.flatMap((each) => Object.values(each.parts || {}).map(Math.abs)));
@@ -46,11 +48,11 @@ export function Pieces({ pieces, chosen }) {
     <div class="row">
       <button type="button" class="small" aria-pressed=${each.place === chosen} aria-label=${`Piece ${each.place} in the text`} onClick=${() => choose({ piece: each.place === chosen ? "" : each.place })}>${each.place}</button>
       <${Ref} to=${each.ref} span=${each.span.start === 0 && each.span.end === each.length ? null : each.span} />
-      <span class="faint label" dir="auto">${each.label}</span>
+      <span class="faint label" dir="auto">${isShort(each.label) && each.label}</span>
       ${each.tokens !== undefined && html`<span class="faint num">${each.tokens} tokens</span>`}
       <strong class="num" title="score">${millionths(each.score)}</strong>
     </div>
-    <div class="faint where" dir="auto">${each.group}${(each.span.start !== 0 || each.span.end !== each.length) && html` · characters ${each.span.start}–${each.span.end} of ${each.length.toLocaleString("en")}`}</div>
+    <div class="faint where" dir="auto">${each.group}${!isShort(each.label) && ` · ${each.label}`}${(each.span.start !== 0 || each.span.end !== each.length) && html` · characters ${each.span.start}–${each.span.end} of ${each.length.toLocaleString("en")}`}</div>
     ${each.parts && html`<${Score} parts=${each.parts} most=${most} />`}
   </li>`)}</ol>`;
 }

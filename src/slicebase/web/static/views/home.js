@@ -6,6 +6,7 @@ import { html } from "slicebase/lib/html.js";
 import { Link } from "slicebase/lib/router.js";
 import { Answered, Badge, Busy, bytes, count, Empty, Facts, Panel, ProblemBox, Ref, When } from "slicebase/lib/ui.js";
 import { RunState } from "slicebase/views/runs.js";
+import { nameOf } from "slicebase/views/sessions.js";
 
 const FEW = 6;
 
@@ -137,7 +138,7 @@ function Sessions() {
 function SessionLine({ each }) {
   const isAgent = each.session.includes("#agent-");
   return html`<li class="file-line"><div class="file-head">
-    <${Link} class="file-title session-title clip-2" to=${`/session/${part(each.session)}`}><bdi>${each.title || each.prompt || each.session}</bdi><//>
+    <${Link} class="file-title session-title clip-2" to=${`/session/${part(each.session)}`}><bdi>${nameOf(each)}</bdi><//>
     ${each.problem && html`<${Badge} kind="bad" title=${each.problem}>unreadable<//>`}
     ${isAgent && html`<${Badge} title="an agent that a turn of another session started">subagent<//>`}
     ${each.compactions > 0 && html`<${Badge} kind="warn" title="a summary took the place of its turns: the session shows what that lost">${count(each.compactions, "compaction")}<//>`}

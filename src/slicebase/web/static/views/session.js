@@ -42,7 +42,12 @@ function SessionPage({ name, query }) {
   const asked = useAnswer(`/sessions/${part(name)}`);
   return html`<div class="session-page"><${Answered} asked=${asked} title=${name}>${(view) => (view.turns
     ? html`<${Whole} view=${view} query=${query} again=${asked.again} />`
-    : html`<h1>${view.session}</h1><${Empty}>This session has no turns.<//>`)}<//></div>`;
+    : html`<h1>${view.session}</h1><${NoTurns} of=${view.figures} />`)}<//></div>`;
+}
+
+function NoTurns({ of }) {
+  if (!of || !of.copy_of) return html`<${Empty}>This session has no turns.<//>`;
+  return html`<p>This session is a copy of <${Link} to=${`/session/${part(of.copy_of)}`}>${of.copy_of}<//>, which has all of its turns${of.purged ? " and was purged" : ""}.</p>`;
 }
 
 function Whole({ view, query, again }) {

@@ -5,6 +5,11 @@ import { useSaid } from "slicebase/lib/keyboard.js";
 import { choose, Link } from "slicebase/lib/router.js";
 import { Badge, count, Empty, folder, More, SearchBox, shortName, When } from "slicebase/lib/ui.js";
 
+const copied = (of) => `a copy of ${shortName(of.copy_of)}${of.purged ? ", which was purged" : ""}`;
+
+/** What a session of a list is called: its title, or what was asked first, or why it has neither. */
+export const nameOf = (of) => of.title || of.prompt || html`<span class="faint">${of.problem || (of.copy_of ? copied(of) : of.purged ? "purged" : "no prompt")}</span>`;
+
 const thousands = (number) => (number < 1000 ? String(number) : number < 10000 ? `${(number / 1000).toFixed(1)}k` : `${Math.floor(number / 1000)}k`);
 
 export function Sessions({ route }) {
@@ -27,7 +32,7 @@ function SessionItem({ of }) {
     <${Link} class="session-link" to=${`/session/${part(of.session)}`}>
       <span class="session-when"><${When} time=${of.ended} /></span>
       <span class="what">
-        <span class="title">${of.problem && html`<${Badge} kind="bad" title=${of.problem}>unreadable<//> `}${agent && html`<span class="faint">subagent · </span>`}${of.title || of.prompt || html`<span class="faint">${of.problem || (of.copy_of ? `a copy of ${of.copy_of}${of.purged ? ", which was purged" : ""}` : of.purged ? "purged" : "no prompt")}</span>`}</span>
+        <span class="title">${of.problem && html`<${Badge} kind="bad" title=${of.problem}>unreadable<//> `}${agent && html`<span class="faint">subagent · </span>`}${nameOf(of)}</span>
         <span class="details">
           ${of.project && html`<span title=${of.project}>${folder(of.project)}</span>`}
           ${of.branch && html`<span class="mono">${of.branch}</span>`}
