@@ -34,6 +34,21 @@ def test_what_the_user_undoes_or_sets_to_another_number_is_revised_once_that_is_
     assert LIMIT in standing(unanswered, "finding")
 
 
+def test_what_is_undone_is_the_last_change_also_if_the_user_asked_about_it_first() -> None:
+    script = Transcript()
+    script.user("how large is the index?")
+    script.say("The index has 40 MB on disk.")
+    script.user("make falling faster")
+    script.call("Edit", {"file_path": "/player.gd"}, "The file /player.gd has been updated.")
+    script.say("The falling gravity is 1400 now.")
+    script.user("can level 2 be finished with that?")
+    script.say("The gap in level 2 takes longer than a jump.")
+    script.user("revert it")
+    script.call("Edit", {"file_path": "/player.gd"}, "The file /player.gd has been updated.")
+    script.say("Reverted.")
+    assert standing(script, "finding") == ["The index has 40 MB on disk."]
+
+
 def test_only_the_sentence_with_the_number_is_revised() -> None:
     script = answered(
         "Without Redis the counts go into a table. We'll use 5 tries a minute.", "5 is too many, make it 3"

@@ -7,7 +7,7 @@ the prompt itself was answered.
 
 import re
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
 from slicebase.context.lost.items import ItemState, TranscriptItem
@@ -73,7 +73,6 @@ _SHORT: Final = 200  # characters of a prompt that is about the answer before it
 class _Reply(NamedTuple):
     """A short prompt that was done, by what it says of the answer before it."""
 
-    undoes: bool
     replaces: bool
     fixes: bool
     does_so: bool
@@ -88,6 +87,7 @@ class Replies:
     def __init__(self, requests: Requests) -> None:
         self._requests = requests
         self._replies: dict[int, _Reply | None] = {}
+        self._undone = dict(_undone(requests))
         self._removed: dict[str, list[int]] = {}  # the prompts that have something removed, by its name
         for each in requests.all:
             for match in _REMOVES.finditer(each.prompt[:_FIRST]):
@@ -99,7 +99,8 @@ class Replies:
         """Returns what a later prompt makes of a statement; None if it leaves it as it is."""
         if item.origin != "speech":
             return None
-        if self._is_removed(item, end):
+        asked = self._requests.exchange_of(item.order)
+        if self._is_removed(item, end) or (asked and self._undone.get(asked.order, end) < end):
             return "revised"
         after = self._requests.next_prompt(item.order)
         if after is None or after.order >= end:
@@ -126,7 +127,6 @@ class Replies:
         if self._requests.state_at(exchange.order, prompt) != "done":
             return None
         return _Reply(
-            undoes=_UNDOES.search(prompt) is not None,
             replaces=_INSTEAD.search(prompt) is not None,
             fixes=_FIXES_IT.search(prompt) is not None,
             does_so=_DOES_SO.match(prompt) is not None,
@@ -138,7 +138,7 @@ class Replies:
     def _by_reply(self, item: TranscriptItem, reply: _Reply, *, is_problem: bool) -> ItemState | None:
         """Returns what a prompt makes of a statement. Of several sentences, each is judged by itself."""
         is_one = len(list(sentences(item.text))) == 1
-        if reply.undoes or (is_one and _resets(reply, item.text)):
+        if is_one and _resets(reply, item.text):
             return "revised"
         if reply.replaces and is_one and (item.kind == "decision" or is_change(item.text, "")):
             return "revised"
@@ -155,6 +155,20 @@ class Replies:
         return asked is not None and asked.answered_at == item.order and len(asked.answer) <= _SHORT_ANSWER
 
 
+def _undone(requests: Requests) -> Iterator[tuple[int, int]]:
+    """Yields the exchanges that a prompt undoes, back to the last one that changed something, each with its turn."""
+    for at, each in enumerate(requests.all):
+        prompt = each.prompt
+        if len(prompt) > _SHORT or prompt.endswith("?") or not _UNDOES.search(prompt):
+            continue
+        if requests.state_at(each.order, prompt) == "done":
+            for before in reversed(requests.all[max(0, at - _BACK) : at]):
+                yield before.order, each.order
+                if before.acts:
+                    break
+
+
+_BACK: Final = 3  # exchanges in which the user asked about what he then has undone
 _FIRST: Final = 600  # characters of a prompt
 
 
