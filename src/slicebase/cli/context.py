@@ -101,7 +101,7 @@ def print_context(base: "Slicebase", built: "Context", explain: bool, as_json: b
         print_text(text, nl=False)
         used = f"{manifest.tokens_used} of {manifest.budget.tokens} tokens"
         unrecorded = "" if built.recorded else " (not recorded)"
-        note(f"{len(manifest.pieces)} pieces, {used}; {built.id}{unrecorded}")
+        note(f"{counted(len(manifest.pieces), 'piece')}, {used}; {built.id}{unrecorded}")
     if built.narrowed_by:
         note(f"narrowed by {', '.join(built.narrowed_by)}; in quotation marks, that is text")
     if built.undated:
