@@ -1,6 +1,7 @@
 """What needs a look is told completely: an old run, a refused one and a damaged one do not vanish behind newer ones."""
 
 import sqlite3
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -76,7 +77,8 @@ def test_a_purged_run_needs_no_look(client: TestClient, root: Path) -> None:
 
 
 def test_lists_are_cut_and_say_how_many_there_are(client: TestClient, root: Path) -> None:
-    with Slicebase.open(root) as memory:
+    seconds = count(1_772_000_000)  # runs that changed in the same millisecond are in the order of their names
+    with Slicebase.open(root, clock=lambda: next(seconds)) as memory:
         for number in range(4):
             memory.runs.start(f"r{number}", "Ask.", "Done.")
             memory.runs.question(f"r{number}", "Which one?")
