@@ -199,7 +199,8 @@ def test_a_run_whose_log_has_values_that_nothing_can_be_asked_with_has_a_page(ro
     )
     with Slicebase.open(root, root) as memory:
         memory.runs.start("odd", "An aim", "When it is done")
-        for value in ("x" * 2000, "", None, 7, [], {}, [{"evidence_id": ""}], [{"evidence_id": "x" * 2000}]):
+        values: list[Any] = ["x" * 2000, "", None, 7, [], {}, [{"evidence_id": ""}], [{"evidence_id": "x" * 2000}]]
+        for value in values:
             with suppress(SlicebaseError):  # no log takes this
                 draft = EventDraft(type=kind, step=1, payload=dict.fromkeys(names, value))
                 memory.truth.runs.append("odd", [draft], 0)

@@ -47,7 +47,8 @@ def test_a_write_that_is_given_up_and_may_still_be_stored_says_so_and_one_that_h
 
     async def asked() -> None:
         memories = memories_of(root, seconds=0.3)
-        calls = [memories.call(lambda memory: goes_on.wait(30), writes=True) for _ in range(3)]  # two at once
+        times = (0.3, 0.3, 0.1)  # two run at once, and the third ends while these do
+        calls = [memories.call(lambda memory: goes_on.wait(30), seconds, writes=True) for seconds in times]
         found = await asyncio.gather(*calls, return_exceptions=True)
         goes_on.set()
         memories.close()
