@@ -7,7 +7,7 @@ compared with the query themselves, from the best way to match to the last (ruli
 import re
 from collections.abc import Collection, Iterable, Iterator
 from enum import IntEnum
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Final, NamedTuple
 
 from slicebase.context.beginnings import indexed_beginning
@@ -194,8 +194,10 @@ class TermPattern:
 
     def _found(self, pattern: re.Pattern[str], text: str) -> Iterator[tuple[int, int]]:
         """Yields the spans of a pattern in a text."""
-        at = 0
-        while found := pattern.search(text, at):
+        searched, at = text, 0
+        if pattern.flags & re.IGNORECASE and text.isascii():
+            searched, pattern = text.lower(), _in_small_letters(pattern.pattern)
+        while found := pattern.search(searched, at):
             start, end = found.span()
             fits = self._fits(text, start, end)
             at = max(end, start + 1) if fits else start + 1
@@ -250,6 +252,12 @@ class TermPattern:
     def _may_differ(self, usual: str) -> bool:
         """Returns whether a text can have the term with other letters: in another form, or with accents."""
         return self._forms or (self.term.begins and not self.term.quoted and not usual.isascii())
+
+
+@lru_cache(maxsize=256)
+def _in_small_letters(pattern: str) -> re.Pattern[str]:
+    """Returns a pattern for text in small letters, in which `re` finds it much faster than in any case."""
+    return re.compile(pattern.lower())
 
 
 def _spelled_out(text: str) -> str:
