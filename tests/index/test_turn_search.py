@@ -532,6 +532,12 @@ def test_where_not_all_texts_are_compared_there_may_be_more(query: str, either: 
     assert 0 < some.total < 2_100
 
 
+def test_of_many_longer_words_the_texts_that_have_the_word_itself_are_compared_first() -> None:
+    texts = {f"t{at:04}": "passages, passports and past" for at in range(2_100)}
+    texts |= {f"u{at}": f"all tests pass, {'and past, passports ' * at} in the end" for at in range(5)}
+    assert {hit.turn for hit in hits(texts, "PASS")} >= {f"u{at}" for at in range(5)}
+
+
 # Real sessions
 
 REAL = SHARED / "data" / "claude-code" / "compacted"

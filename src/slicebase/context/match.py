@@ -7,7 +7,7 @@ compared with the query themselves, from the best way to match to the last (ruli
 import re
 from collections.abc import Collection, Iterable, Iterator
 from enum import IntEnum
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Final, NamedTuple
 
 from slicebase.context.beginnings import indexed_beginning
@@ -77,7 +77,7 @@ def expression(terms: Iterable[Term], *, either: bool = False, inside: bool = Fa
     """Returns the terms as an FTS5 query for all of them, or for any. Typed text is never an operator in it.
 
     With `inside`, identifiers are also searched at the beginning of longer ones, with `by_parts` also where a capital
-    letter begins them there.
+    letter begins them.
     """
     return (" OR " if either else " AND ").join(expressed(term, inside=inside, by_parts=by_parts) for term in terms)
 
@@ -88,10 +88,12 @@ def expressed(term: Term, *, inside: bool = False, by_parts: bool = False) -> st
         pieces = [text for text, _ in runs(simplified(term.text)) if any(map(str.isalnum, text))]
         phrases = [_phrase(text) for text in pieces[:-1]]
         return f"({' AND '.join([*phrases, _either(_phrases(pieces[-1], goes_on=True))])})"
-    forms = dict.fromkeys(
-        phrase for form in (term.text, *term.other) for phrase in _phrases(form, term.begins or (inside and term.whole))
-    )
-    return _either([*forms, *(_joined_parts(term.text) if by_parts and term.whole else ())])
+    joined = list(_joined_parts(term.text)) if by_parts and term.whole else []
+    goes_on = term.begins or (term.whole and (inside or (by_parts and not joined)))
+    forms = dict.fromkeys(phrase for form in (term.text, *term.other) for phrase in _phrases(form, goes_on))
+    if goes_on and term.whole:  # of many texts with longer words, those with this one come first
+        forms |= dict.fromkeys(_phrases(term.text))
+    return _either([*forms, *joined])
 
 
 def _joined_parts(name: str) -> Iterator[str]:
@@ -198,8 +200,10 @@ class TermPattern:
 
         Words are read to their ends only where the span fits: else a long one would be read again from each letter.
         """
-        at = 0
-        while found := pattern.search(text, at):
+        searched, at = text, 0
+        if pattern.flags & re.IGNORECASE and text.isascii():
+            searched, pattern = text.lower(), _in_small_letters(pattern.pattern)
+        while found := pattern.search(searched, at):
             start, end = found.span()
             at = start + 1
             if self._fits(text, start, end):
@@ -254,6 +258,12 @@ class TermPattern:
     def _may_differ(self, usual: str) -> bool:
         """Returns whether a text can have the term with other letters: in another form, or with accents."""
         return self._forms or (self.term.begins and not self.term.quoted and not usual.isascii())
+
+
+@lru_cache(maxsize=256)
+def _in_small_letters(pattern: str) -> re.Pattern[str]:
+    """Returns a pattern for text in small letters, in which `re` finds it much faster than in any case."""
+    return re.compile(pattern.lower())
 
 
 def _spelled_out(text: str) -> str:

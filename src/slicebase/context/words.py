@@ -46,9 +46,14 @@ def _foreign() -> re.Pattern[bytes]:
     return re.compile(_FOREIGN)
 
 
+_LONG: Final = 4_000  # characters: a long text may have any letters, and the patterns of these find them themselves
+
+
 def has_foreign_letters(text: str) -> bool:
-    """Returns whether a text has letters, digits or accents outside of ASCII; some signs in circles are none."""
-    return not text.isascii() and _foreign().search(text.encode("utf-8", "surrogatepass")) is not None
+    """Returns whether a text may have letters, digits or accents outside of ASCII; some signs in circles are none."""
+    if text.isascii():
+        return False
+    return len(text) > _LONG or _foreign().search(text.encode("utf-8", "surrogatepass")) is not None
 
 
 @cache

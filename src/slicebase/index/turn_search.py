@@ -60,6 +60,7 @@ class Bounds(NamedTuple):
 TextOf = Callable[[str], str | None]  # the text of a turn; None if it was purged
 
 _MOST_READ: Final = 2_000  # texts that are compared although enough was found, or for what is inside longer names
+_MOST_WITH_PARTS: Final = 500  # of these, for names in which a capital letter begins another one
 _MOST_NAMES: Final = 100  # of a query that are looked up; SQLite refuses a thousand conditions, and few texts are left
 _FIRST: Final = 512  # turns that are read at first; if they are not enough, all
 _LAST: Final = "\U0010ffff"  # comes after every text that begins alike
@@ -146,8 +147,8 @@ class TurnSearch:
     def _all_of(self, match: Match, *, begins: bool = False, by_parts: bool = False) -> Iterator[TurnHit]:
         """Yields the turns that have all terms in this way and were not found before.
 
-        With `begins`, these are turns with identifiers that begin with those of the query, with `by_parts` also those
-        in which a capital letter begins these.
+        With `begins`, these are turns with identifiers that begin with those of the query, with `by_parts` those in
+        which a capital letter begins these.
         """
         compared: list[TermPattern | NamePattern] = [TermPattern(term, match) for term in self._wordless]
         whole = match if not begins else Match.WHOLE if match == Match.INSIDE else Match.ANY_CASE
@@ -168,11 +169,13 @@ class TurnSearch:
         sql = "".join(f" AND +words.rowid IN ({select})" for select in named)
         values = chain.from_iterable(bounds)
         inside = match not in (Match.WHOLE, Match.ANY_CASE)
-        condition = _Condition(expression(self._terms, inside=inside, by_parts=by_parts), sql, tuple(values))
+        condition = _Condition(
+            expression(self._terms, inside=inside and not by_parts, by_parts=by_parts), sql, tuple(values)
+        )
         self._first = condition if not self._seen and not compared and not self._unwanted else None
         quoted = any(term.quoted for term in self._terms)
         for read, (number, turn, session) in enumerate(self._ranked(condition)):
-            if inside and compared and not quoted and read >= _MOST_READ:
+            if inside and compared and not quoted and read >= (_MOST_WITH_PARTS if by_parts else _MOST_READ):
                 self._left_unread = True
                 return
             if number not in self._seen and self._holds(number, turn, compared):
