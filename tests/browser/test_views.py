@@ -179,6 +179,11 @@ def test_the_way_back_leads_to_where_one_was_and_so_does_a_page_that_is_loaded_a
         visit.page.wait_for_function("(place) => location.pathname === '/library' && scrollY === place", arg=place)
         visit.settle()
         assert visit.run("window.scrollY") == place
+    visit.go("/context?q=codes")
+    visit.page.get_by_role("link", name="left out").click()
+    visit.page.wait_for_function("() => location.hash && scrollY > 100")
+    visit.page.go_back()
+    visit.page.wait_for_function("() => !location.hash && scrollY === 0")
     visit.page.get_by_role("link", name="Runs", exact=True).click()
     visit.page.wait_for_function("() => location.pathname === '/runs'")
     visit.settle()

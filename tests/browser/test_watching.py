@@ -64,6 +64,27 @@ def test_purged_words_leave_every_page(live: tuple[Server, Path], look: Look) ->
     run.page.wait_for_function("() => !document.querySelector('main').innerText.includes('Which one?')")
 
 
+def test_words_of_a_purged_file_leave_a_context_that_shows_them(live: tuple[Server, Path], look: Look) -> None:
+    """No text of the database is of the file, so that only the library changes."""
+    server, root = live
+    tt(
+        root,
+        "create",
+        "Zebras",
+        "How zebras look.",
+        "--id",
+        "zebras",
+        "--type",
+        "text",
+        "--body",
+        "Stripes are secret.",
+    )
+    visit = look(f"{server.url}/context?q=how+do+zebras+look")
+    assert "Stripes are secret." in visit.text
+    tt(root, "purge", "file:zebras", "--yes")
+    visit.page.wait_for_function("() => !document.querySelector('main').innerText.includes('Stripes are secret.')")
+
+
 def test_new_files_and_rows_come_to_pages_of_the_library(live: tuple[Server, Path], look: Look) -> None:
     server, root = live
     library = look(f"{server.url}/library")

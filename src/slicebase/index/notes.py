@@ -152,6 +152,12 @@ def purged_hashes(connection: apsw.Connection) -> set[str]:
     return {found for (found,) in connection.execute(query)}
 
 
+def purged_files(connection: apsw.Connection) -> int:
+    """Returns the number of files whose content was purged."""
+    row: Any = connection.execute("SELECT count(*) FROM files WHERE purged").fetchone()
+    return int(row[0])
+
+
 class CopiedNote(NamedTuple):
     """A file that was made from a note: its id, and what its `meta` says of the note."""
 

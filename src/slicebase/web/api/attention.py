@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 from msgspec import Meta, Struct
 
 from slicebase.core.times import known_time
+from slicebase.index.notes import purged_files
 from slicebase.truth.acts import last_purge
 from slicebase.truth.run_needs import RunNeed, run_needs
 from slicebase.web.endpoints import Nothing, Parameters, get
@@ -78,14 +79,15 @@ def _row(each: RunNeed) -> RunNeedRow:
 
 
 class Purges(Struct, frozen=True):
-    """The number of the last purge, or 0. With another one than before, words that were shown may be gone."""
+    """The number of the last purge, or 0, and of purged slice files. With others, words that were shown may be gone."""
 
     purges: int
+    files: int
 
 
 def purges(memory: "Slicebase", asked: Nothing) -> Purges:
-    """Returns the number of the last purge, as `/changes` has it: for who begins to watch."""
-    return Purges(last_purge(memory.truth.database.connection))
+    """Returns the number of the last purge, as `/changes` has it, and of purged files: a purge of no text is no act."""
+    return Purges(last_purge(memory.truth.database.connection), memory.finder.index.ask(purged_files))
 
 
 ENDPOINTS: Final = (

@@ -272,15 +272,14 @@ export function useFreshness() {
   const [trouble, setTrouble] = useState("");
   const [turn, setTurn] = useState(0);
   const purges = useRef(null);
-  const count = (number, isNew) => {
-    if (isNew || (purges.current !== null && number !== purges.current)) setTurn((old) => old + 1);
+  const ask = () => get("/purges").then((found) => {
+    const number = `${found.purges} ${found.files}`;
+    if (purges.current !== null && number !== purges.current) setTurn((old) => old + 1);
     purges.current = number;
-  };
-  const ask = () => get("/purges").then((found) => count(found.purges, false), () => {});
+  }, () => {});
   useEffect(() => void (exported || ask()), []); // another page may hold the stream, and have been told that it began
   useGrowth((news) => {
-    if (news.purges !== null) count(news.purges, news.purges !== purges.current);
-    if (news.began) ask();
+    if (news.purges !== null || news.library || news.began) ask(); // a purge of a file changes the library, if nothing else
     if (news.trouble === null) return;
     setTrouble(news.trouble);
     if (!news.trouble && document.querySelector("main .problem.unavailable")) setTurn((old) => old + 1);

@@ -37,7 +37,7 @@ export function watchPlaces() {
   const back = () => {
     clearTimeout(waiting);
     const { state } = window.history;
-    if (state) seek(state.y); // else the address names a place in the page
+    if (state) seek(state.y); // else a link led to a place in the page, and the browser to it
   };
   window.history.scrollRestoration = "manual"; // the browser looks once, before the content is there
   window.addEventListener("popstate", back);
@@ -45,7 +45,8 @@ export function watchPlaces() {
     clearTimeout(waiting);
     waiting = setTimeout(keepPlace, REST);
   }, { passive: true });
-  back();
+  if (window.history.state) back();
+  else keepPlace();
 }
 
 /** Ends the search for a place: another address is shown. */
