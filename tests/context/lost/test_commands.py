@@ -19,7 +19,8 @@ NEEDED = {
     "call": [
         "gh api repos/a/b/pulls/1/comments", "bash tools/run.sh setup", "python tools/load.py --users 5",
         "kubectl get pods", "ssh prod ls", "ssh web 'tail x 2>/dev/null'", "curl -s localhost:8080/health",
-        "terraform plan",
+        "terraform plan", "python tools/smoke.py --url http://localhost:8081/x", "curl -s https://a.example.net/health",
+        "./tools/smoke postgresql://me:word@127.0.0.1/shop",
     ],
     None: ["pip install pytest", "git diff tests/", "cat test.py", "ls", "git status", "python -c 'print(1)'"],
 }  # fmt: skip
@@ -42,7 +43,8 @@ CHANGING = [
     "alembic upgrade head", "flask db upgrade", "dotnet ef database update", "python scripts/backfill.py --commit",
     "node scripts/index.js --env=prod", "go run main.go --reset", "cargo run --release -- --reset", "npm run test:prod",
     "npx nx run-many --target=deploy",
-    "psql -c 'select * into b from a'",
+    "psql -c 'select * into b from a'", "python tools/load.py --url https://staging.example.com --users 50",
+    "npx playwright test --base-url=https://shop.example.com", "./tools/smoke wss://user:word@live.example.com/x",
 ]  # fmt: skip
 # What is set for a script says what it is aimed at, or that it is meant.
 SET = [

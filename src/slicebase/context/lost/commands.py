@@ -226,7 +226,8 @@ def changes_things(command: str) -> bool:
         return "mutation" in command if "graphql" in words else bool(_POSTS.search(command))
     if program in _LOOKS and program not in ("docker", "terraform"):
         return not _is_look(program, words)
-    return _has_changing_verb(program, words)
+    is_elsewhere = _ELSEWHERE.search(command) is not None and class_of(command) in ("test", "call")
+    return is_elsewhere or _has_changing_verb(program, words)
 
 
 def looks_elsewhere(command: str) -> bool:
@@ -259,6 +260,12 @@ def _has_changing_verb(program: str, words: Sequence[str]) -> bool:
     return any(part in _CHANGES for part in parts) or any(_INSISTS.match(word) for word in said[1:])
 
 
+# The address of another machine: what a script or a test does there is not known.
+_ELSEWHERE: Final = re.compile(
+    r"\b(?:https?|wss?|ftps?|amqps?|redis|postgres(?:ql)?|mysql|mongodb)(?:\+\w+)?://(?:[^\s/@'\"]*@|(?![^\s/@'\"]*@))"
+    r"(?!localhost\b|127\.|0\.0\.0\.0|\[::1?\]|host\.docker\.internal|[\w.-]+\.(?:localhost|local|test)\b)",
+    re.IGNORECASE,
+)
 _AT_LIVE: Final = re.compile(r"[:_-](?:prod|production|live)\Z", re.IGNORECASE)  # `npm run test:prod`
 _TARGET_FLAG: Final = re.compile(r"--targets?=")
 
