@@ -87,7 +87,7 @@ class KeyValues:
             writer.write(*writes)
 
     def renew(self, places: Iterable[KeyPlace]) -> None:
-        """Lets values that expire begin their time anew."""
+        """Starts the time of values that expire again."""
         with self._folder.writing() as writer:
             known, now = self.all(), self.surroundings.now()
             found = [known[place] for place in places if place in known]

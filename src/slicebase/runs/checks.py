@@ -361,7 +361,7 @@ def _items(snapshot: Mapping[str, Json], kind: str) -> list[Json]:
 def _new_items(snapshot: Mapping[str, Json], inputs: Inputs, kind: str) -> list[dict[str, Json]]:
     """Returns the items that differ from the previous snapshot. The others passed these checks with it.
 
-    An item keeps its place for ever. One that is elsewhere counts as new, which only means that it is checked.
+    An item keeps its place forever. One that is elsewhere counts as new, which only means that it is checked.
     """
     before = chain(_items(inputs.previous or {}, kind), repeat(None))
     return [

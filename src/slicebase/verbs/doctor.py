@@ -342,7 +342,7 @@ def _damage(path: Path) -> Iterator[Complaint]:
 
 
 def _rebuild_indexes(workspace: Workspace) -> bool:
-    """Builds the indexes of the database again from its tables. Returns whether that mended it."""
+    """Builds the indexes of the database again from its tables. Returns whether that fixed it."""
     truth = open_truth(workspace)
     try:
         truth.database.connection.execute("REINDEX")

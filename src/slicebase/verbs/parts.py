@@ -210,7 +210,7 @@ os.register_at_fork(before=_before_fork, after_in_parent=_after_fork_in_parent, 
 
 
 def _refuse_unsafe_process() -> None:
-    """Raises `other-process` in a process that was forked while a verb was running: SQLite may hold locks for ever."""
+    """Raises `other-process` in a process that was forked while a verb was running: SQLite may hold locks forever."""
     if _unsafe - {os.getpid()}:
         raise SlicebaseError(
             "other-process",

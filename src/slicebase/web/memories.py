@@ -141,7 +141,7 @@ class Memories:
         return self._used(memory, do, self._keep_idle)
 
     def _keep_idle(self, memory: "Slicebase") -> None:
-        """Keeps a workspace for the next request, unless enough are kept: those of a burst would stay for ever."""
+        """Keeps a workspace for the next request, unless enough are kept: those of a burst would stay forever."""
         if len(self._idle) < IDLE:
             self._idle.append(memory)
         else:
@@ -226,7 +226,7 @@ class Memories:
         if database.exists():
             self._had_database = True
         elif self._had_database:
-            hint = "put it back; a server that is started anew shows the workspace without it"
+            hint = "put it back; a server that is restarted shows the workspace without it"
             raise SlicebaseError(
                 "database-lost", "the database of this workspace is gone", hint=hint, where=Where(str(database))
             )

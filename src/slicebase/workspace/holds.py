@@ -21,7 +21,7 @@ from slicebase.workspace.workspace import own_folder
 _READ: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
 _PATIENCE: Final = 2.0  # seconds: others have the lock only for the moment in which they look
 _PAUSE: Final = 0.001
-# A disk without such locks. What is held there seems to be held for ever, which ends nothing that goes on.
+# A disk without such locks. What is held there seems to be held forever, which ends nothing that goes on.
 _NO_LOCKS: Final = frozenset({errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP})
 
 
