@@ -199,7 +199,7 @@ class TermPattern:
         Words are read to their ends only where the span fits: else a long one would be read again from each letter.
         """
         at = 0
-        while found := pattern.search(text, at):
+        while at <= len(text) and (found := pattern.search(text, at)):
             start, end = found.span()
             at = start + 1
             if self._fits(text, start, end):
