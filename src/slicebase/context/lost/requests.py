@@ -31,8 +31,10 @@ _CONTINUES: Final = re.compile(
 )
 _CALLS_OFF: Final = re.compile(
     r"\W*(?:(?:no|ok|okay|oh|ah|hm+|actually|sorry|wait|stop|well|just)\b[\s,.:;!—–-]*)*"
-    r"(?:never ?mind\b|don't bother\b|(?:forget|scratch|drop|skip|cancel|abandon|leave)\s+(?:about\s+)?"
-    r"(?:it|that|this)\b(?!\s+(?:file|part|line|test|step|one|there|in|as|on)\b))",
+    r"(?:never ?mind|don't bother|(?:forget|scratch|drop|skip|cancel|abandon|leave)\s+(?:about\s+)?(?:it|that|this))\b"
+    # "Never mind the warnings" and "drop that column" are about something else.
+    r"(?=\s*(?:\Z|[^\s\w]|(?:it|that|this|then|please|for now|now|instead|completely|entirely|altogether|"
+    r"any ?more|i|i'll|we|we'll|let's)\b))",
     re.IGNORECASE,
 )
 _NO_END: Final = 1 << 62  # a turn after all
