@@ -172,7 +172,8 @@ def test_a_prompt_about_what_was_interrupted_goes_on_with_it(prompt: str) -> Non
 @pytest.mark.parametrize(
     "prompt",
     ["leave it in the file as it is. what size has the page?", "never mind the lint warnings, continue",
-     "drop that column first, it is empty", "don't bother with the tests, go on"],
+     "drop that column first, it is empty", "don't bother with the tests, go on",
+     "this button is ugly, make it blue"],
 )  # fmt: skip
 def test_a_prompt_about_something_else_leaves_what_was_interrupted_open(prompt: str) -> None:
     script = Transcript()

@@ -25,8 +25,10 @@ from slicebase.runs.values import is_blank
 # A prompt that begins so is about the work that was interrupted: also one that begins with "that" or "you".
 _CONTINUES: Final = re.compile(
     r"\W*(?:no|nope|wait|stop|sorry|actually|rather|instead|continue|go on|go ahead|proceed|yes|yeah|yep|ok|okay|sure|"
-    r"please continue|keep going|resume|do it|don't|do not|that|this|it|it's|that's|you|you're|too|hm+|oh|"
-    r"undo|revert)\b",
+    r"please continue|keep going|resume|do it|don't|do not|it|it's|that's|you|you're|too|hm+|oh|undo|revert|"
+    # "This button is ugly" is about something else.
+    r"(?:that|this)(?=\s*(?:\Z|[^\s\w])|\s+(?:is|was|are|isn't|wasn't|takes?|took|will|won't|would|does|doesn't|should|"
+    r"can't|cannot|looks?|goes|needs?|has|must|way)\b))\b",
     re.IGNORECASE,
 )
 _CALLS_OFF: Final = re.compile(
