@@ -36,6 +36,18 @@ def test_a_beginning_is_found_with_the_rest_of_its_word(text: str, letters: str)
     assert [*pattern(f"{letters}*").places(text)] == begun(text, letters)
 
 
+POINTED = st.text('aאب\u05b0\u0640\u064b_ "*-', max_size=12)
+
+
+@given(POINTED, POINTED, st.sampled_from(Match))
+def test_a_search_for_points_and_vowels_ends(typed: str, text: str, match: Match) -> None:
+    query = read(typed)
+    for term in (*query.terms, *query.excluded):
+        sought = TermPattern(term, match)
+        assert all(start < end for start, end in sought.places(text))
+        sought.is_in(text)
+
+
 def test_a_beginning_inside_a_word_is_none_however_long_the_word_is() -> None:
     assert [*pattern("aa*").places("xaaab aab")] == [(6, 9)]
 

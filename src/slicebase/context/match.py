@@ -203,7 +203,7 @@ class TermPattern:
         searched, at = text, 0
         if pattern.flags & re.IGNORECASE and text.isascii():
             searched, pattern = text.lower(), _in_small_letters(pattern.pattern)
-        while found := pattern.search(searched, at):
+        while at <= len(text) and (found := pattern.search(searched, at)):
             start, end = found.span()
             at = start + 1
             if self._fits(text, start, end):

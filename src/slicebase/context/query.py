@@ -107,7 +107,7 @@ def _terms(match: re.Match[str]) -> Iterator[Term]:
         yield from _word(word if word is not None else match[0].removeprefix("-"))
     elif not match["closed"]:  # a quotation mark without its partner is ignored
         yield from (term for each in quoted.split() for term in _word(each))
-    elif quoted.strip():
+    elif simplified(quoted).strip():  # points and vowels alone are left out of every text
         yield Term(" ".join(quoted.split()), bool(match["star"]), quoted=True)
 
 

@@ -42,8 +42,9 @@ CHANGING = [
     "git stash", "git checkout -- .", "alembic revision -m x", "tox -e release", "python scripts/rotate_keys.py",
     "alembic upgrade head", "flask db upgrade", "dotnet ef database update", "python scripts/backfill.py --commit",
     "node scripts/index.js --env=prod", "go run main.go --reset", "cargo run --release -- --reset", "npm run test:prod",
-    "npx nx run-many --target=deploy",
-    "psql -c 'select * into b from a'", "python tools/load.py --url https://staging.example.com --users 50",
+    "npx nx run-many --target=deploy", "forge script Deploy --broadcast", "dbt build --full-refresh",
+    "pio run -t erase", "psql -c 'select * into b from a'",
+    "python tools/load.py --url https://staging.example.com --users 50",
     "npx playwright test --base-url=https://shop.example.com", "./tools/smoke wss://user:word@live.example.com/x",
 ]  # fmt: skip
 # What is set for a script says what it is aimed at, or that it is meant.

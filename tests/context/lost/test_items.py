@@ -447,6 +447,7 @@ def seconds(role: Role, text: str) -> float:
         ("", "error ", ":"),
         ("# ", "a/b", "x"),
         ("# ", "a-", "x"),
+        ("please ", "a-", "x"),
         ("", "-", " error:"),
         ("rules for ", "!", ":error:"),
         ("", "<system-reminder>", ""),

@@ -59,7 +59,8 @@ def test_only_the_sentence_with_the_number_is_revised() -> None:
 @pytest.mark.parametrize(
     "prompt",
     ["also add an alert for memory, above 80 %", "why 2 %?", "12 is too lax", "can we revert that later?",
-     "revert the header in the mail", "the dashboard shows 3 % since today"],
+     "revert the header in the mail", "the dashboard shows 3 % since today", "good, don't revert that. Add a test",
+     "run the tests, and if they fail, revert it", "2 % is not too much, go on", "no need to undo it"],
 )  # fmt: skip
 def test_a_prompt_about_something_else_or_a_question_leaves_the_answer_as_it_is(prompt: str) -> None:
     assert LIMIT in standing(answered(LIMIT, prompt), "finding")
@@ -69,6 +70,7 @@ def test_a_problem_that_the_user_orders_to_fix_in_a_word_is_resolved_but_not_if_
     problem = "The pool never checks whether a block is returned twice."
     assert over(answered(problem, "good. fix it please"), "finding")[problem] == "resolved"
     assert problem in standing(answered(problem, "fix it later, low prio. Now the allocator"), "finding")
+    assert problem in standing(answered(problem, "don't fix that, only write it down"), "finding")
 
 
 def test_an_amount_is_a_number_with_what_it_counts_or_its_unit() -> None:
@@ -99,6 +101,10 @@ def test_what_names_something_else_or_is_for_later_is_not_over() -> None:
     stripe = "The payment step uses Stripe Elements."
     assert stripe in standing(answered(stripe, "drop support for python 3.8"))
     assert stripe in standing(answered(stripe, "remove the stripes from the background"))
+    user = "Each user pays through Stripe Elements."
+    assert user in standing(answered(user, "replace user with account"))
+    assert stripe in standing(answered(stripe, "replace stripe by a link in the mail of the newsletter"))
+    assert stripe in standing(answered(stripe, "there is no need to remove stripe"))
     lazy = "Loading it lazily would bring the page to about 120 kB."
     assert lazy in standing(answered(lazy, "ok do it lazily after the translations"))
 
@@ -131,6 +137,12 @@ def test_a_suspicion_stands_while_the_search_goes_on_and_if_it_is_what_was_found
     assert suspicion in standing(script, "finding")
 
 
+def test_a_suspicion_stands_if_the_cause_that_is_found_is_that_of_something_else() -> None:
+    suspicion = "It is probably the cache in `/tmp/cc`, which has 40 GB."
+    script = answered(suspicion, "leave it. Why is the menu button hidden?", "The root cause is the z-index.")
+    assert suspicion in standing(script, "finding")
+
+
 # A request that is called off
 
 
@@ -157,12 +169,18 @@ def test_a_prompt_about_what_was_interrupted_goes_on_with_it(prompt: str) -> Non
     assert not any("200 trials" in each for each in standing(script))
 
 
-def test_a_prompt_about_something_else_leaves_what_was_interrupted_open() -> None:
+@pytest.mark.parametrize(
+    "prompt",
+    ["leave it in the file as it is. what size has the page?", "never mind the lint warnings, continue",
+     "drop that column first, it is empty", "don't bother with the tests, go on",
+     "this button is ugly, make it blue"],
+)  # fmt: skip
+def test_a_prompt_about_something_else_leaves_what_was_interrupted_open(prompt: str) -> None:
     script = Transcript()
     script.user("please translate the title screen into French")
     script.user("[Request interrupted by user]")
-    script.user("leave it in the file as it is. what size has the page?")
-    script.say("212 kB.")
+    script.user(prompt)
+    script.call("Bash", {"command": "ls -l"}, "212 kB")
     assert any("French" in each for each in standing(script, "instruction"))
 
 
@@ -228,6 +246,40 @@ def test_each_step_of_a_plan_is_a_task_and_done_or_dropped_by_its_number() -> No
     assert [each[:2] for each in standing(script, "task")] == ["3."]
     script.say("All 4 steps are done now.")
     assert standing(script, "task") == []
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    ["don't forget step 3", "you can't skip step 3", "why did you skip step 3?", "skip step 3 if it takes too long",
+     "without step 3 nothing works", "skip step 3 for now", "drop step 9, and do step 3 first"],
+)  # fmt: skip
+def test_a_step_stays_open_unless_the_user_drops_it_for_good(prompt: str) -> None:
+    script = planned()
+    script.user(prompt)
+    script.call("Bash", {"command": "ls"}, "crates")
+    assert [each[:2] for each in standing(script, "task")] == ["1.", "2.", "3.", "4."]
+
+
+@pytest.mark.parametrize(
+    "prompt", ["remove 2 spaces in front of the title", "delete 4 files", "1 of the links is dead"]
+)
+def test_a_number_of_things_chooses_no_entry(prompt: str) -> None:
+    tasks = OPTIONS.replace("There are a few ways to connect the shop:", "## Next steps")
+    assert len(standing(answered(tasks, prompt), "task")) == 4
+
+
+@pytest.mark.parametrize(
+    "fact",
+    ["We could not reproduce the crash on Linux with 3 workers.",
+     "You could lose data in `flush_all` if the process is killed during a write."],
+)  # fmt: skip
+def test_what_could_happen_or_could_not_be_done_is_no_proposal(fact: str) -> None:
+    assert fact in standing(answered(fact, "now write the login page"), "finding")
+
+
+def test_a_decision_stays_one_when_the_user_orders_to_act_on_it() -> None:
+    decision = "Decision: the ids are random because two machines write."
+    assert decision in standing(answered(decision, "ok, do it in the importer, too"), "decision")
 
 
 def test_a_proposal_is_over_once_the_next_prompt_was_answered_but_not_if_it_is_for_later() -> None:

@@ -163,6 +163,15 @@ def test_what_is_not_in_english_is_known(text: str, other: bool) -> None:
 
 @pytest.mark.parametrize(
     "text",
+    ["No non-null assertions, no any casts.", "no naïve datetimes", "no calls to José",
+     "use non root users only, no su", "send mails to Dan per week", "support de_DE and fr_FR, no others"],
+)  # fmt: skip
+def test_a_name_or_a_part_of_a_word_makes_no_other_language(text: str) -> None:
+    assert not is_other_language(text)
+
+
+@pytest.mark.parametrize(
+    "text",
     [
         "<tool_use_error>Sibling tool call errored</tool_use_error>",
         "File has not been read yet. Read it first before writing to it.",

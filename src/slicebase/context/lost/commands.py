@@ -80,10 +80,10 @@ _CHANGES: Final = name_set(
     "unsubscribe ban suspend revision rotate emails mails createsuperuser prod production überweisen "
     "ueberweisen überweisung ueberweisung löschen loeschen senden versenden zahlen buchen mahnen verschicken "
     "veröffentlichen envoyer supprimer effacer payer publier enviar borrar eliminar pagar publicar inviare "
-    "cancellare pagare eliminare upgrade update backfill recreate activate deactivate flash"
+    "cancellare pagare eliminare upgrade update backfill recreate activate deactivate flash erase"
 )
 _INSISTS: Final = re.compile(
-    r"\A(?:--?(?:force|yes|really|confirm|no-dry-run|execute|commit|auto-approve|hard|prod|production)|-[yf])(?:=.*)?\Z|"
+    r"\A(?:--?(?:force|yes|really|confirm|no-dry-run|execute|commit|broadcast|full-refresh|auto-approve|hard|prod|production)|-[yf])(?:=.*)?\Z|"
     r"\A(?:[\w-]+=)?['\"]?(?:prod|production|live)['\"]?\Z",
     re.IGNORECASE,
 )
@@ -274,6 +274,8 @@ def _own_words(program: str, words: Sequence[str]) -> Sequence[str]:
     """Returns the words that are for the program that a runner runs: `go run ./cmd/x …`, `npm run x -- …`."""
     if "--" in words:
         return words[words.index("--") + 1 :]
+    if program in ("forge", "dbt"):  # what they do is in their flags: to send it, and to make tables anew
+        return words[1:]
     return words[2:] if program in ("go", "deno", "bun") and "run" in words[1:2] else ()
 
 

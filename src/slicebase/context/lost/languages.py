@@ -28,10 +28,10 @@ _OTHER: Final = frozenset(
         "mais", "sur", "des", "au", "aux", "est", "sont", "sans", "cette", "faut", "il", "depuis", "fais", "las", "una",
         "para", "por", "que", "nunca", "siempre", "pero", "como", "los", "del", "está", "están", "hola", "desde",
         "ahora", "nada", "todo", "todos", "esto", "esta", "este", "cuando", "más", "también", "hay", "muy", "che",
-        "sempre", "gli", "della", "sono", "anche", "nel", "questo", "questa", "aggiungi", "non", "não", "uma",
+        "sempre", "gli", "della", "sono", "anche", "nel", "questo", "questa", "aggiungi", "não", "uma",
         "você", "isso", "também", "um", "het", "een", "niet", "voor", "wij", "altijd", "nooit", "naar", "moet", "och",
         "är", "inte", "ett", "för", "aldrig", "alltid", "ikke", "og", "på", "jest", "się", "zawsze", "nigdy", "bir",
-        "için", "değil", "jangan", "yang", "dan", "untuk",
+        "için", "değil", "jangan", "yang", "untuk",
     }
 )  # fmt: skip
 # These are, and count beside one of those.
@@ -39,7 +39,7 @@ _AMBIGUOUS: Final = frozenset(
     {
         "el", "la", "le", "de", "en", "es", "et", "ne", "du", "di", "da", "con", "den", "im", "zu", "un", "se", "si",
         "lo", "al", "os", "em", "na", "su", "no", "do", "per", "te", "op", "van", "att", "av", "w", "z", "a", "i", "o",
-        "y", "e", "ou", "und", "ja", "qui", "ce",
+        "y", "e", "ou", "und", "ja", "qui", "ce", "non", "dan",
     }
 )  # fmt: skip
 # Words that forbid, or say that something holds for good; also the names of languages: "commits auf Deutsch".
@@ -68,9 +68,13 @@ _LETTER: Final = re.compile(r"[^\W\d_]")
 _WORDS: Final = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
 
 
-_NAMED: Final = re.compile(r"`[^`]*`|https?://\S+|[\w-]+(?:[./_][\w-]+)+", re.ASCII)  # a path is of no language
+# A path is of no language. A name begins where a word does: a long word would be read again from each letter.
+_NAMED: Final = re.compile(r"`[^`]*`|https?://\S+|(?<![\w-])[\w-]+(?:[./_][\w-]+)+", re.ASCII)
 # Of these scripts, a character is nearer to a word than to a letter.
 _WHOLE: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\U00020000-\U0002ffff]")
+# Neither are the parts of "non-root" and "de_DE".
+_JOINED: Final = re.compile(r"`[^`]*`|https?://\S+|(?<![^\W_])[^\W_]+(?:[-./_]+[^\W_]+)+")
+_BORROWED: Final = frozenset({"naïve", "café", "résumé", "façade", "cliché", "über", "déjà"})  # by English
 _MOST_OF_A_WORD: Final = 3  # letters more
 
 
@@ -88,9 +92,11 @@ def is_other_language(text: str, *, among_others: bool = False) -> bool:
     whole = _MOST_OF_A_WORD * whole_words(text)
     if (sum(letter > "\u036f" for letter in letters) + whole) * 2 > len(letters) + whole:
         return True
-    words = _words(text)
-    english = len(words & _ENGLISH)
-    foreign = len(words & _OTHER) + sum(not word.isascii() for word in words - _OTHER)
+    words = _words(_JOINED.sub(" ", text))
+    english, known = len(words & _ENGLISH), len(words & _OTHER)
+    strange = sum(not word.isascii() for word in words - _OTHER - _BORROWED)
+    # One such word beside English ones that are also of another language may be a name: "no calls to José".
+    foreign = known + strange if known or strange > 1 or among_others else 0
     if among_others:
         return english <= foreign + len(words & _AMBIGUOUS)
     return foreign > 0 and foreign + len((words & _AMBIGUOUS) - _ENGLISH) > max(1, english)

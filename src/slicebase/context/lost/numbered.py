@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from msgspec import Struct
 
 from slicebase.context.lost.items import TranscriptItem, placed_parts
-from slicebase.context.lost.phrases import ORDERS, denies, is_change, puts_off
+from slicebase.context.lost.phrases import ORDERS, denies, is_change, is_ordered, puts_off
 from slicebase.context.lost.requests import Exchange, Requests
 from slicebase.context.lost.speech import TextBlock, blocks, without_reminders
 from slicebase.context.lost.told import RELATED, Told, share
@@ -51,7 +51,14 @@ _BY_NUMBER: Final = re.compile(
     re.IGNORECASE,
 )
 _PULL: Final = re.compile(r"\b(?:pr|pull request|mr|merge request|gh|ticket)\W*\Z", re.IGNORECASE)
-_CHOSEN: Final = re.compile(r"(?<![\w.#-])#?(\d{1,2})(?:\s*(?:-|–|to|through)\s*#?(\d{1,2}))?(?![\w%]|\.\d)")
+_COUNTED: Final = (  # a number before one of these is not that of an entry: "skip the 3 failing tests"
+    r"(?:of|(?:\w+(?:ing|ed) )?(?:tests?|files?|lines?|spaces?|rows?|columns?|words?|characters?|pages?|warnings?|"
+    r"errors?|failures?|times|seconds?|minutes?|hours?|days?|weeks?|months?|users?|workers?|threads?|retries|tries|commits?))\b"
+)
+_CHOSEN: Final = re.compile(
+    r"(?<![\w.#-])#?(\d{1,2})(?:\s*(?:-|–|to|through)\s*#?(\d{1,2}))?"
+    rf"(?![\w%]|\.\d|\s+{_COUNTED})"
+)
 _ALL_OF_THEM: Final = re.compile(
     rf"\b(?:all|both)\b(?:\s+(?:of\s+)?(?:the|these|those|them)?\s*(?P<count>{_COUNT})?)?|\beverything\b", re.IGNORECASE
 )
@@ -68,7 +75,7 @@ _NOT_CHOSEN: Final = re.compile(
 )
 _PROMPT: Final = 600  # characters of a prompt
 _DROPS: Final = re.compile(
-    r"\b(?:drop|skip|cancel|forget|omit|leave out|strike|remove|without|(?:don't|do not) (?:do|need|want)|"
+    r"\b(?:drop|skip|cancel|forget|omit|leave out|strike|remove|(?:don't|do not) (?:do|need|want)|"
     r"not (?:needed|necessary))\b",
     re.IGNORECASE,
 )
@@ -193,7 +200,7 @@ class NumberedLists:
     def _drop(self, exchange: Exchange) -> None:
         """Passes over the entries that a prompt drops by number: "drop step 5 of the plan"."""
         for sentence in sentences(exchange.prompt[:_PROMPT]):
-            for number in _numbers(sentence.text) if _DROPS.search(sentence.text) else ():
+            for number in _dropped(sentence.text):
                 at = bisect_right(self._orders, exchange.order)
                 newest = next((each for each in reversed(self._lists[:at]) if any(each.numbered(number))), None)
                 for entry in newest.numbered(number) if newest else ():
@@ -233,6 +240,18 @@ class NumberedLists:
                 entry.passed = after.order
             elif is_done and entry.number not in later:
                 _settle(entry, at)
+
+
+def _dropped(sentence: str) -> Iterator[int]:
+    """Yields the numbers that a sentence drops, each by its own clause; what is skipped for now is for later."""
+    if not _HANGS_ON.search(sentence):
+        for clause in _NEXT_CLAUSE.split(sentence):
+            if is_ordered(_DROPS, clause) and not puts_off(clause):
+                yield from _numbers(clause)
+
+
+_HANGS_ON: Final = re.compile(r"\?|\b(?:if|unless|when|in case)\b", re.IGNORECASE)
+_NEXT_CLAUSE: Final = re.compile(rf"[,;:]\s+(?=[a-z])|\s+(?:and|but|then|so)\s+(?!{_THINGS}\b)(?=[a-z])", re.IGNORECASE)
 
 
 def _choice(prompt: str) -> tuple[set[int], set[int], set[int]]:

@@ -4,6 +4,7 @@ The phrases are English. A person can read them and say whether they are right: 
 """
 
 import re
+from collections.abc import Iterator
 from typing import Final, Literal, get_args
 
 from slicebase.context.lost.words import says
@@ -263,6 +264,27 @@ _PUTS_OFF: Final = re.compile(
 def puts_off(text: str) -> bool:
     """Returns whether the user leaves something for later."""
     return _PUTS_OFF.search(text) is not None
+
+
+# What an order is not: what is not to be done, or under a condition.
+_NOT_ORDERED: Final = re.compile(
+    r"(?:\b(?:not|never|dont|cannot|without|no need|rather than)|n't)(?:\s+\w+){0,2}\s+\Z|"
+    r"\b(?:if|unless|in case|when|whether|once (?:it|they|the|that|this|you|we|all))\b[^.;:!?\n]*\Z",
+    re.IGNORECASE,
+)
+_ON_CONDITION: Final = re.compile(r"[^.;:!?\n]*(?:\?|\b(?:if|unless|in case)\b)", re.IGNORECASE)
+
+
+def ordered(form: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
+    """Yields where a text of the user orders something: "revert it", not "don't revert it" or "revert it if …"."""
+    for match in form.finditer(text):
+        if not _NOT_ORDERED.search(text[: match.start()]) and not _ON_CONDITION.match(text, match.end()):
+            yield match
+
+
+def is_ordered(form: re.Pattern[str], text: str) -> bool:
+    """Returns whether a text of the user orders something."""
+    return any(True for _ in ordered(form, text))
 
 
 def is_for_later(text: str, above: str) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
 from slicebase.context.lost.items import ItemState, TranscriptItem
-from slicebase.context.lost.phrases import is_change, puts_off
+from slicebase.context.lost.phrases import is_change, is_ordered, ordered, puts_off
 from slicebase.context.lost.requests import Exchange, Requests
 from slicebase.context.lost.words import all_amounts, amounts, figures, sentences
 
@@ -27,7 +27,8 @@ _UNDOES: Final = re.compile(
 )
 _NUMBER: Final = r"(?P<number>\d+(?:[.,]\d+)*)"
 _IS_TOO: Final = re.compile(
-    rf"(?<![\w.]){_NUMBER}\s?(?:%|\w+)?(?:'s| is| are| was| sounds?| seems?| feels?)\s+(?:\w+ ){{0,2}}too \w+",
+    rf"(?<![\w.]){_NUMBER}\s?(?:%|\w+)?(?:'s| is| are| was| sounds?| seems?| feels?)\s+"
+    r"(?:(?!not\b|never\b)\w+ ){0,2}too \w+",
     re.IGNORECASE,
 )
 _SETS: Final = re.compile(
@@ -43,7 +44,8 @@ _FIXES_IT: Final = re.compile(
 _INSTEAD: Final = re.compile(r"\binstead\W*(?:\Z|[.,;:!])", re.IGNORECASE)
 _PROPOSES: Final = re.compile(
     r"\b(?:i|we) (?:would |'d )?(?:suggest|propose|recommend)\b|\bi'd (?:suggest|propose|recommend)\b|"
-    r"\bmy (?:suggestion|proposal|recommendation)\b|\b(?:we|you) could\b|\bhow about\b|"
+    r"\bmy (?:suggestion|proposal|recommendation)\b|\b(?:we|you) could\b(?! (?:not|never|"
+    r"lose|hit|see|get|end up|run into|no longer)\b)|\bhow about\b|"
     r"\b(?:i'd|i would) (?:use|add|put|move|change|split|start|make|remove|replace|drop|do|go|rename|extract)\b",
     re.IGNORECASE,
 )
@@ -58,7 +60,9 @@ _REMOVES: Final = re.compile(
     r"(?:\A|[.,;:!]\s+|\b(?:and|then|now|please|just|also|let's|to|can you|should)\s+)"
     r"(?:remove|replace|drop|ditch|delete|get rid of|throw out|migrate away from|(?:switch|move) (?:away )?from)\s+"
     r"(?:all (?:of )?)?(?P<what>`[^`\n]+`|[\w./-]+)"
-    r"(?=\s*(?:\Z|[.,;:!]|\b(?:with|by|to|everywhere|again|completely|entirely|altogether|please|now)\b))",
+    r"(?=\s*(?:\Z|[.,;:!]|\b(?:everywhere|again|completely|entirely|altogether|please|now)\b|"
+    # What is replaced in one place is not replaced elsewhere.
+    r"\b(?:with|by|to)\b(?![^.;:!?\n]*\b(?:in|on|at|for|inside|within|of|from)\b)))",
     re.IGNORECASE,
 )
 _ANY: Final = frozenset(
@@ -90,7 +94,7 @@ class Replies:
         self._undone = dict(_undone(requests))
         self._removed: dict[str, list[int]] = {}  # the prompts that have something removed, by its name
         for each in requests.all:
-            for match in _REMOVES.finditer(each.prompt[:_FIRST]):
+            for match in ordered(_REMOVES, each.prompt[:_FIRST]):
                 what = match["what"].strip("`").lower()
                 if what not in _ANY and requests.state_at(each.order, each.prompt) == "done":
                     self._removed.setdefault(what, []).append(each.order)
@@ -114,7 +118,7 @@ class Replies:
         """Returns whether a statement is about what the user ordered to remove, and that was done."""
         text = item.text.lower()
         for what, orders in self._removed.items():
-            if what in text and re.search(rf"(?<![\w-]){re.escape(what)}(?![\w-])", text):
+            if what in text and _is_named(what, text):
                 at = bisect_right(orders, item.order)
                 if at < len(orders) and orders[at] < end:
                     return True
@@ -127,8 +131,8 @@ class Replies:
         if self._requests.state_at(exchange.order, prompt) != "done":
             return None
         return _Reply(
-            replaces=_INSTEAD.search(prompt) is not None,
-            fixes=_FIXES_IT.search(prompt) is not None,
+            replaces=is_ordered(_INSTEAD, prompt),
+            fixes=is_ordered(_FIXES_IT, prompt),
             does_so=_DOES_SO.match(prompt) is not None,
             puts_off=puts_off(prompt),
             too=frozenset(match["number"] for match in _IS_TOO.finditer(prompt)),
@@ -148,18 +152,31 @@ class Replies:
             return "resolved"
         if is_one and item.kind == "finding" and _PROPOSES.search(item.text):
             return "resolved"  # it was taken up, or passed over
-        return "resolved" if reply.does_so and self._is_short_answer(item) else None
+        does_so = reply.does_so and item.kind != "decision"  # what is done as decided stays decided
+        return "resolved" if does_so and self._is_short_answer(item) else None
 
     def _is_short_answer(self, item: TranscriptItem) -> bool:
         asked = self._requests.exchange_of(item.order)
         return asked is not None and asked.answered_at == item.order and len(asked.answer) <= _SHORT_ANSWER
 
 
+def _is_named(what: str, text: str) -> bool:
+    """Returns whether a text has a name, and not a common noun of the same letters: "each user"."""
+    found = re.finditer(rf"(?<![\w-]){re.escape(what)}(?![\w-])", text)
+    return any(not _BEFORE_NOUN.search(text[max(0, match.start() - _WORD) : match.start()]) for match in found)
+
+
+_WORD: Final = 12  # characters
+_BEFORE_NOUN: Final = re.compile(
+    r"\b(?:an?|the|each|every|any|all|some|no|this|that|these|those|one|another|its|their|your|our|my|other)\s+\Z"
+)
+
+
 def _undone(requests: Requests) -> Iterator[tuple[int, int]]:
     """Yields the exchanges that a prompt undoes, back to the last one that changed something, each with its turn."""
     for at, each in enumerate(requests.all):
         prompt = each.prompt
-        if len(prompt) > _SHORT or prompt.endswith("?") or not _UNDOES.search(prompt):
+        if len(prompt) > _SHORT or prompt.endswith("?") or not is_ordered(_UNDOES, prompt):
             continue
         if requests.state_at(each.order, prompt) == "done":
             for before in reversed(requests.all[max(0, at - _BACK) : at]):

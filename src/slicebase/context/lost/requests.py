@@ -25,14 +25,18 @@ from slicebase.runs.values import is_blank
 # A prompt that begins so is about the work that was interrupted: also one that begins with "that" or "you".
 _CONTINUES: Final = re.compile(
     r"\W*(?:no|nope|wait|stop|sorry|actually|rather|instead|continue|go on|go ahead|proceed|yes|yeah|yep|ok|okay|sure|"
-    r"please continue|keep going|resume|do it|don't|do not|that|this|it|it's|that's|you|you're|too|hm+|oh|"
-    r"undo|revert)\b",
+    r"please continue|keep going|resume|do it|don't|do not|it|it's|that's|you|you're|too|hm+|oh|undo|revert|"
+    # "This button is ugly" is about something else.
+    r"(?:that|this)(?=\s*(?:\Z|[^\s\w])|\s+(?:is|was|are|isn't|wasn't|takes?|took|will|won't|would|does|doesn't|should|"
+    r"can't|cannot|looks?|goes|needs?|has|must|way)\b))\b",
     re.IGNORECASE,
 )
 _CALLS_OFF: Final = re.compile(
     r"\W*(?:(?:no|ok|okay|oh|ah|hm+|actually|sorry|wait|stop|well|just)\b[\s,.:;!—–-]*)*"
-    r"(?:never ?mind\b|don't bother\b|(?:forget|scratch|drop|skip|cancel|abandon|leave)\s+(?:about\s+)?"
-    r"(?:it|that|this)\b(?!\s+(?:file|part|line|test|step|one|there|in|as|on)\b))",
+    r"(?:never ?mind|don't bother|(?:forget|scratch|drop|skip|cancel|abandon|leave)\s+(?:about\s+)?(?:it|that|this))\b"
+    # "Never mind the warnings" and "drop that column" are about something else.
+    r"(?=\s*(?:\Z|[^\s\w]|(?:it|that|this|then|please|for now|now|instead|completely|entirely|altogether|"
+    r"any ?more|i|i'll|we|we'll|let's)\b))",
     re.IGNORECASE,
 )
 _NO_END: Final = 1 << 62  # a turn after all

@@ -184,9 +184,22 @@ class Retractions:
         if len(list(sentences(item.text))) > 1:
             return False  # each is judged by itself
         content = content_weights(item.text)
-        until = min(end, self._requests.order_after(item.order, _SOON))
+        until = min(end, self._end_of_search(item))
         first, last = bisect_right(self._found_at, item.order), bisect_left(self._found_at, until)
         return any(share(content, each.content) < _SAID_AGAIN for each in self._found_out[first:last])
+
+    def _end_of_search(self, item: TranscriptItem) -> int:
+        """Returns the turn up to which a guess is followed: some exchanges, or those before another subject."""
+        exchange, until = self._requests.exchange_of(item.order), self._requests.order_after(item.order, _SOON)
+        asked = f"{exchange.prompt[:_BEGINNING]} {exchange.answer[:_BEGINNING]}" if exchange else ""
+        about = {*content_weights(item.text), *content_weights(asked)}
+        after = self._requests.next_prompt(item.order)
+        while after and after.order < until:
+            named = content_weights(after.prompt[:_BEGINNING]).keys()
+            if len(named) > 1 and not named & about:
+                return after.order
+            after = self._requests.next_prompt(after.order)
+        return until
 
     def _is_overruled(self, item: TranscriptItem, end: int) -> bool:
         """Returns whether the assistant advised against something and then took it up: "Understood, you want …"."""

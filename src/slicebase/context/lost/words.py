@@ -15,7 +15,7 @@ _BREAK: Final = re.compile(
     r"|\n(?=\s*[^\sa-z])"  # a line that does not continue a sentence
     r"|(?<=[.!?])[\"')*]*\s+(?=[^\sa-z])|(?<=[。！？])"
     # Who writes without capitals ends a sentence, too; "e.g. this" and "approx. two" do not.
-    r"|(?<=[a-z]{2}[a-z\d][.!?])(?<!\betc\.)(?<!\bapprox\.)(?<!\bincl\.)(?<!\bresp\.)\s+(?=[a-z][\w']*[\s,])"
+    r"|(?<=[a-z]{2}[a-z\d][.!?])(?<!\betc\.)(?<!\bapprox\.)(?<!\bincl\.)(?<!\bresp\.)(?<!\bmax\.)(?<!\bmin\.)(?<!\bavg\.)\s+(?=[a-z][\w']*[\s,])"
 )
 _MARKS: Final = re.compile(r"(?:\s|[-*+•>#|](?=\s)|\d+[.)](?=\s)|\[[ xX]\]|\*\*(?=\w))*")
 _FIGURE: Final = re.compile(r"\d+(?:[.,:]\d+)*")
