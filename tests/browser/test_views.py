@@ -132,6 +132,8 @@ def test_letters_of_twice_the_size_are_given_to_who_set_them_and_fit(
         visit.go(address_of(view, shown))
         assert visit.run("parseFloat(getComputedStyle(document.body).fontSize)") >= 28
         assert visit.overflow <= 0, view
+        if view == "links":
+            assert visit.run("document.querySelector('.link-graph').getScreenCTM().a") >= 28 / 15
     assert visit.run(CUT) == []
 
 
