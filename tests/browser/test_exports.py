@@ -10,7 +10,7 @@ from slicebase.web.exports import exported_page
 from tests.browser.accessibility import serious_findings
 from tests.browser.addresses import address_of
 from tests.browser.conftest import Look
-from tests.browser.memories import ANCHOR, LONG, NOW, Shown, at_rest
+from tests.browser.memories import ANCHOR, GROWING, LONG, NOW, Shown, at_rest, opened, record, transcript
 from tests.browser.servers import Server
 from tests.browser.visits import Visit
 
@@ -99,6 +99,31 @@ def test_no_key_leads_out_of_an_exported_page_or_is_said_to(
     visit.page.keyboard.type("?")
     listed = visit.page.locator("dialog.keys").inner_text()
     assert not [each for each in ("go to", "search", "anchor here") if each in listed]
+
+
+def test_a_branch_that_an_exported_page_does_not_have_is_counted_and_leads_nowhere(look: Look, tmp_path: Path) -> None:
+    root = tmp_path / "many"
+    root.mkdir()
+    with opened(root) as memory:
+        begin = record(1, None, "user", "Begin.", session=GROWING)
+        lines = [record(10 + n, 1, "assistant", f"Way {n}.", session=GROWING) for n in range(240)]
+        memory.import_(transcript(tmp_path / f"{GROWING}.jsonl", [begin, *lines]))
+        page = tmp_path / "page.html"
+        page.write_bytes(exported_page(memory, parse(f"session:{GROWING}"), NOW))
+    visit = look(page.as_uri())
+    newest = visit.page.locator("article:has-text('Way 239.') .branches")
+    words = " ".join(newest.inner_text().split())
+    assert words.startswith("branch 240 of 240 233 before Way 193."), words  # the page has the first ways, and this
+    assert words.endswith("Way 198. this one")
+    for way, key in ((239, "j"), (198, "["), (197, "[")):
+        visit.page.keyboard.press(key)
+        visit.page.wait_for_selector(
+            f"article.is-chosen:has-text('Way {way}.') .branches >> text=branch {way + 1} of 240"
+        )
+    visit.page.get_by_role("button", name="Way 198.").click()
+    visit.page.wait_for_selector("article.is-chosen:has-text('Way 198.')")
+    assert " ".join(visit.page.locator(".branches").inner_text().split()).endswith("this one Way 239. 40 after")
+    assert visit.page.locator(".problem").count() == 0
 
 
 def test_the_same_memory_and_time_give_the_same_page(shown: Shown, tmp_path: Path) -> None:

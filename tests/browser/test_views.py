@@ -132,7 +132,27 @@ def test_letters_of_twice_the_size_are_given_to_who_set_them_and_fit(
         visit.go(address_of(view, shown))
         assert visit.run("parseFloat(getComputedStyle(document.body).fontSize)") >= 28
         assert visit.overflow <= 0, view
+        if view == "links":
+            assert visit.run("document.querySelector('.link-graph').getScreenCTM().a") >= 28 / 15
     assert visit.run(CUT) == []
+
+
+@pytest.mark.parametrize(
+    ("reference", "short"),
+    [
+        (f"session:{TEAM}#agent-ag000001", f"session:{TEAM[:8]}#agent-ag000001"),
+        (f"session:{TEAM}", f"session:{TEAM[:8]}"),
+        ("claim:fix#1234567/c1", "claim:fix#1234567/c1"),
+        ("run:a@b#cdefghij", "run:a@b#cdefghij"),
+        ("sec:01M7V135STWR2CDKZ759FPJ38C@db8eb9732045#~aeba1cb1ac0b71e3", "sec:01M7V135#aeba1c"),
+        ("sec:01M7V135STWR2CDKZ759FPJ38C@db8eb9732045#", "sec:01M7V135"),
+        ("sec:guide@db8eb9732045#codes/section-40", "sec:guide#codes/sectio"),
+    ],
+)
+def test_a_short_reference_still_tells_which_one_it_is(look: Look, server: Server, reference: str, short: str) -> None:
+    visit = look(f"{server.url}/runs")
+    asked = "(ref) => import('/static/lib/ui.js').then(({ shortRef }) => shortRef(ref))"
+    assert visit.run(asked, reference) == short
 
 
 def test_of_two_snapshots_the_earlier_one_comes_first_from_both_sides(look: Look, server: Server, shown: Shown) -> None:

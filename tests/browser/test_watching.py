@@ -114,5 +114,8 @@ def test_a_page_says_that_nobody_tells_it_what_changes_and_is_read_again_afterwa
     visit.page.wait_for_selector(trouble, state="detached")
     server.stop()
     visit.page.wait_for_selector(f"{trouble} >> text=The server does not answer.")
+    voice = "(text) => document.getElementById('voice').textContent === text"
+    visit.page.wait_for_function(voice, arg="The server does not answer.")
     server.start()
     visit.page.wait_for_selector(trouble, state="detached")
+    visit.page.wait_for_function(voice, arg="What changes is shown again.")

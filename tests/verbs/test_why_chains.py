@@ -42,3 +42,4 @@ def test_a_file_that_is_derived_from_a_context_with_itself_is_explained(tmp_path
         put(memory.workspace, "heron", "Herons wait.", derived_from={"id": recorded, "hash": "sha256:" + "0" * 64})
         found = memory.why("file:heron")
         assert [each.ref for each in found.children] == [recorded]
+        assert [each.ref for each in memory.why(recorded, forward=True).children] == ["file:heron"]

@@ -220,6 +220,7 @@ class Why:
         yield from self._forks(names)
 
     def _on_manifest(self, ref: Ref) -> Iterator[Reason]:
+        yield from self._derived_from({str(ref)})
         for run_id, state in self._states():
             for snapshot in self._snapshots(run_id):
                 if str(ref) in snapshot["retrieval_diagnostics"]["manifest_ids"]:

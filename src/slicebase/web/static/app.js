@@ -120,6 +120,11 @@ function App() {
   const building = useBuilding();
   const { trouble, turn } = useFreshness();
   useSaid(trouble);
+  const before = useRef("");
+  useEffect(() => {
+    if (before.current && !trouble) say("What changes is shown again.");
+    before.current = trouble;
+  }, [trouble]);
   useSaid(building ? "An index is being built." : "");
   const view = VIEWS.find((each) => each.match(route));
   useEffect(() => {

@@ -68,8 +68,19 @@ async function readBranch(turn, params, signal) {
   if (!Object.hasOwn(pathOf, turn)) throw notExported();
   const path = paths[pathOf[turn]].filter(([name]) => Object.hasOwn(turns, name));
   const on = new Set(path.filter(([, beside]) => !beside).map(([name]) => name));
-  const shown = path.map(([name, beside]) => ({ ...turns[name], beside, branches: turns[name].branches.map((each) => ({ ...each, here: on.has(each.turn) })) }));
+  const shown = path.map(([name, beside]) => ({ ...turns[name], beside, ...branchesHere(turns[name], on, (other) => Object.hasOwn(pathOf, other)) }));
   return { turns: shown, earlier: false, later: false };
+}
+
+/** The branches at a turn of an exported page: those that the page does not have are counted, but lead nowhere. */
+function branchesHere({ branches, branches_before, branches_after }, on, has) {
+  const here = branches.findIndex((each) => on.has(each.turn));
+  const missing = (some) => some.filter((each) => !has(each.turn)).length;
+  return {
+    branches: branches.filter((each) => has(each.turn)).map((each) => ({ ...each, here: on.has(each.turn) })),
+    branches_before: branches_before + missing(branches.slice(0, Math.max(0, here))),
+    branches_after: branches_after + missing(branches.slice(here + 1)),
+  };
 }
 
 /** A branch as a chat around a turn: `{turns, earlier, later, up, down, problem, busy}`. */

@@ -36,13 +36,18 @@ export function shortName(name) {
   return name.length > 32 ? `${name.slice(0, 31)}…` : name;
 }
 
+/** Returns the name of a section after its file: a digest by its beginning, headings by theirs; that before them has none. */
+const shortSection = (name) => (name.startsWith("#~") ? `#${name.slice(2, 8)}` : name.length > 1 ? name.slice(0, 13) : "");
+
 /** Returns a reference that is short enough to read: its kind and a short name. */
 export function shortRef(ref) {
   const match = /^([a-z]+:|mf_|sn_|ev_)(.*)$/.exec(ref);
   if (!match) return ref.length > 14 ? `${ref.slice(0, 12)}…` : ref;
   const [, kind, id] = match;
-  const section = /^([^@#/]+)(?:@[^#]*)?#~?(.+)$/.exec(id); // of a file, in a version of it
-  if (section) return `${kind}${shortName(section[1])}#${section[2].slice(0, 6)}`;
+  const section = kind === "sec:" && /^([^@#]+)(?:@[^#]*)?(#[^]*)?$/.exec(id); // the names of others may have these signs
+  if (section) return kind + shortName(section[1]) + shortSection(section[2] || "");
+  const [session, agent] = id.split("#agent-");
+  if (kind === "session:" && agent) return `${kind}${shortName(session)}#agent-${shortName(agent)}`;
   const [owner, ...more] = id.split("/");
   return kind + shortName(owner) + (more.length ? `/${more.join("/").slice(0, 12)}` : "");
 }

@@ -4,7 +4,7 @@ import { useAnswer } from "slicebase/lib/api.js";
 import { fileAt } from "slicebase/lib/files.js";
 import { html } from "slicebase/lib/html.js";
 import { choose, go, isHere, Link } from "slicebase/lib/router.js";
-import { Answered, count, Empty, Panel } from "slicebase/lib/ui.js";
+import { Answered, count, Empty, LARGER, Panel } from "slicebase/lib/ui.js";
 
 const WIDTH = 168;
 const HEIGHT = 34;
@@ -92,7 +92,7 @@ function Drawing({ found }) {
   const box = useRef(null);
   useEffect(() => { // what was chosen is in sight, also where the graph is larger
     const [start] = found.places;
-    if (box.current) box.current.scrollTo(left(start) + WIDTH / 2 - box.current.clientWidth / 2, middle(start) - box.current.clientHeight / 2);
+    if (box.current) box.current.scrollTo(LARGER * (left(start) + WIDTH / 2) - box.current.clientWidth / 2, LARGER * middle(start) - box.current.clientHeight / 2);
   }, [found]);
   if (found.places.length < 2) return html`<${Empty}>Nothing is linked with this file.<//>`;
   const width = EDGE * 2 + found.columns * (WIDTH + GAP) - GAP;
@@ -104,7 +104,7 @@ function Drawing({ found }) {
   const boxes = found.places.map((each) => [left(each), middle(each) - HEIGHT / 2, left(each) + WIDTH, middle(each) + HEIGHT / 2]);
   const spots = wordPlaces(lines, words, boxes, width);
   return html`<div class="scroll graph-box" ref=${box} tabindex="0" role="group" aria-label="Graph of links; the same is listed below">
-      <svg class="link-graph" width=${width} height=${height} viewBox=${`0 0 ${width} ${height}`}>
+      <svg class="link-graph" width=${width * LARGER} height=${height * LARGER} viewBox=${`0 0 ${width} ${height}`}>
         <defs><marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto-start-reverse"><path d="M0,0.5 L8,4 L0,7.5 z" /></marker></defs>
         <g class="edges" aria-hidden="true">
           ${found.links.map((each, at) => { const [a, b, c, d] = lines[at]; return html`<path key=${at} class=${each.inferred ? "inferred" : ""} d=${`M${a} C${b} ${c} ${d}`} marker-end="url(#arrow)" />`; })}
