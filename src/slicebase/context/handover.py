@@ -13,10 +13,10 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 from slicebase.context.handover_files import AgentTurns, HandoverFile, handover_files
-from slicebase.context.lost.commands import base_name
 from slicebase.context.lost.follow import items
 from slicebase.context.lost.items import TranscriptItem, placed_parts
 from slicebase.context.lost.phrases import is_narration
+from slicebase.context.lost.program import base_name
 from slicebase.context.lost.reader import REASON
 from slicebase.context.lost.requests import Exchange, exchanges
 from slicebase.context.lost.speech import said_by_user

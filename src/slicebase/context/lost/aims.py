@@ -16,12 +16,11 @@ from slicebase.context.lost.commands import (
     MANY_TARGETS,
     RUNNERS,
     SCRIPT,
-    base_name,
     class_of,
-    command_words,
     name_set,
     name_table,
 )
+from slicebase.context.lost.program import base_name, command_words
 
 ALL_OF_IT: Final = ""  # the target of a command that names none
 
