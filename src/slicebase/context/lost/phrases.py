@@ -266,6 +266,20 @@ def puts_off(text: str) -> bool:
     return _PUTS_OFF.search(text) is not None
 
 
+_PROPOSES: Final = re.compile(
+    r"\b(?:i|we) (?:would |'d )?(?:suggest|propose|recommend)\b|\bi'd (?:suggest|propose|recommend)\b|"
+    r"\bmy (?:suggestion|proposal|recommendation)\b|\b(?:we|you) could\b(?! (?:not|never|"
+    r"lose|hit|see|get|end up|run into|no longer)\b)|\bhow about\b|"
+    r"\b(?:i'd|i would) (?:use|add|put|move|change|split|start|make|remove|replace|drop|do|go|rename|extract)\b",
+    re.IGNORECASE,
+)
+
+
+def proposes(text: str) -> bool:
+    """Returns whether the assistant proposes something, which ends with the user's answer."""
+    return _PROPOSES.search(text) is not None
+
+
 # What an order is not: what is not to be done, or under a condition.
 _NOT_ORDERED: Final = re.compile(
     r"(?:\b(?:not|never|dont|cannot|without|no need|rather than)|n't)(?:\s+\w+){0,2}\s+\Z|"

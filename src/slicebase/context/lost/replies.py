@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
 from slicebase.context.lost.items import ItemState, TranscriptItem
-from slicebase.context.lost.phrases import is_change, is_ordered, ordered, puts_off
+from slicebase.context.lost.phrases import is_change, is_ordered, ordered, proposes, puts_off
 from slicebase.context.lost.requests import Exchange, Requests
 from slicebase.context.lost.words import all_amounts, amounts, figures, sentences
 
@@ -42,13 +42,6 @@ _FIXES_IT: Final = re.compile(
     re.IGNORECASE,
 )
 _INSTEAD: Final = re.compile(r"\binstead\W*(?:\Z|[.,;:!])", re.IGNORECASE)
-_PROPOSES: Final = re.compile(
-    r"\b(?:i|we) (?:would |'d )?(?:suggest|propose|recommend)\b|\bi'd (?:suggest|propose|recommend)\b|"
-    r"\bmy (?:suggestion|proposal|recommendation)\b|\b(?:we|you) could\b(?! (?:not|never|"
-    r"lose|hit|see|get|end up|run into|no longer)\b)|\bhow about\b|"
-    r"\b(?:i'd|i would) (?:use|add|put|move|change|split|start|make|remove|replace|drop|do|go|rename|extract)\b",
-    re.IGNORECASE,
-)
 _DOES_SO: Final = re.compile(
     r"\A\W*(?:(?:yes|yep|yeah|ok|okay|good|great|right|sure|then|please|so|fine)\W+)*"
     r"(?:do|implement|build|apply) (?:so|it|that|this)(?=\s*(?:\Z|[.,;:!]|(?:please|now|too|and|then|for|in|with)\b))",
@@ -150,7 +143,7 @@ class Replies:
             return None
         if is_problem and reply.fixes:
             return "resolved"
-        if is_one and item.kind == "finding" and _PROPOSES.search(item.text):
+        if is_one and item.kind == "finding" and proposes(item.text):
             return "resolved"  # it was taken up, or passed over
         does_so = reply.does_so and item.kind != "decision"  # what is done as decided stays decided
         return "resolved" if does_so and self._is_short_answer(item) else None

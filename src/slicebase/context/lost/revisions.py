@@ -9,7 +9,7 @@ from itertools import zip_longest
 from typing import Final
 
 from slicebase.context.lost.items import ItemState, TranscriptItem
-from slicebase.context.lost.phrases import is_change, is_not_yet, orders_change
+from slicebase.context.lost.phrases import is_change, is_not_yet, orders_change, proposes
 from slicebase.context.lost.replies import Replies
 from slicebase.context.lost.requests import Requests
 from slicebase.context.lost.retracted import Retractions
@@ -92,11 +92,6 @@ _ONCE: Final = re.compile(
 )
 _ANY_MORE: Final = re.compile(r"\b(?:any ?more|no longer|from now on|after all)\b", re.IGNORECASE)
 _IS_NEGATIVE: Final = re.compile(r"\b(?:never|not|no|avoid|without|nothing|nobody)\b|n't\b|\bdont\b", re.IGNORECASE)
-_PROPOSES: Final = re.compile(
-    r"\b(?:i|we) (?:would |'d )?(?:suggest|propose|recommend)\b|\bi'd (?:suggest|propose|recommend)\b|"
-    r"\bmy (?:suggestion|proposal|recommendation)\b|\b(?:we|you) could\b|\bhow about\b",
-    re.IGNORECASE,
-)
 _SAYS_NO: Final = re.compile(
     r"\A\W*(?:no|nope|nah|don't|do not|please don't|let's not|rather not)\b(?!\s+(?:problem|worries|rush))",
     re.IGNORECASE,
@@ -140,7 +135,7 @@ class Revisions:
             return state
         if item.kind in ("task", "decision") and self._is_rejected(item, end):
             return "rejected"
-        if _PROPOSES.search(item.text) and self._is_declined(item, end):
+        if proposes(item.text) and self._is_declined(item, end):
             return "rejected"
         has_problem = item.kind == "finding" and is_problem(item.text)
         if item.kind == "task" and (self.is_reported(item, end) or self._was_ordered(item, end)):
