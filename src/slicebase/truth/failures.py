@@ -1,4 +1,7 @@
-"""Errors of SQLite and of the system, as errors of ours: locked, damaged, full, or not to be read."""
+"""Errors of SQLite and of the system, as errors of ours: locked, damaged, full, or not to be read.
+
+Also the error of rows that contradict others.
+"""
 
 import errno
 import os
@@ -52,3 +55,16 @@ def as_our_error(error: Exception) -> SlicebaseError | None:
     if isinstance(error, apsw.CantOpenError | apsw.ReadOnlyError | apsw.IOError | OSError):
         return SlicebaseError("cannot-write", f"the database cannot be used: {error}")
     return None
+
+
+def damaged(message: str) -> SlicebaseError:
+    """Returns the error for rows that contradict others, which only damage can cause."""
+    return SlicebaseError("database-damaged", message, hint="`tt verify` says what else is wrong")
+
+
+def refuse_lost_turns(connection: apsw.Connection) -> None:
+    """Raises `database-damaged` if turns were removed from the database: one that is not found may be of these."""
+    query = "SELECT (SELECT coalesce(sum(turns), 0) FROM shapes), (SELECT count(*) FROM turns)"
+    stored, there = next(connection.execute(query))
+    if there < stored:
+        raise damaged(f"{stored} turns were stored, and only {there} are there")

@@ -11,6 +11,7 @@ from slicebase.core.refs import Ref, parse, prefixed
 from slicebase.core.short_ids import SHORTEST_ID, short_id, the_only
 from slicebase.errors import SlicebaseError
 from slicebase.truth.database import Database
+from slicebase.truth.failures import refuse_lost_turns
 from slicebase.workspace.surroundings import Surroundings, one_thread_at_a_time
 
 _MOST_FOUND: Final = 20  # ids that begin alike; the first few are shown
@@ -66,6 +67,8 @@ class StoredNames:
         found = {str(each): each for each in self.beginning(ref)}
         only = the_only(str(ref), found, column.plural, len(str(ref)) - len(ref.name))
         if only is None and column.missing is not None:
+            if ref.kind == "turn":
+                refuse_lost_turns(self._connection)
             raise SlicebaseError(column.missing, f"there is no {ref}")
         return found[only] if only else ref
 

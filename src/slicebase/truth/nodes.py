@@ -13,11 +13,11 @@ from typing import Any, Final, NamedTuple
 
 import apsw
 
-from slicebase.core.hashing import LARGEST_INTEGER
+from slicebase.core.hashing import LARGEST_INTEGER, canonical
 from slicebase.core.ids import uuid_bytes
 from slicebase.core.times import from_text
 from slicebase.graph.compact import EDGE_BITS, TURN_KINDS
-from slicebase.graph.record import AnnotationRecord, read_annotations, read_link, read_turn
+from slicebase.graph.record import AnnotationRecord, TurnRecord, read_annotations, read_link, read_turn
 from slicebase.graph.turn import PHASES, Role, Turn
 
 FIELDS: Final = Struct("<qqfff")  # depth, sibling order, homogeneity, temporal, complexity
@@ -191,6 +191,50 @@ def _session_differences(connection: apsw.Connection, session: str) -> Iterator[
         if there != expected:
             missing, others = len(expected - there), len(there - expected)
             yield f"{table} of {session}", f"{missing} that are missing", f"{others} others"
+
+
+def differing_turns(connection: apsw.Connection, session: str, numbers: Collection[int]) -> list[str]:
+    """Returns those of these turns of a session whose rows in the derived tables do not follow from the records.
+
+    It reads only these turns, with their links, the annotations of the session and the families that they are in.
+    """
+    these = "seq IN (SELECT value FROM json_each(?))", canonical(sorted(numbers)).decode()
+    query = f"SELECT seq, record FROM turns WHERE session = ? AND {these[0]}"
+    rows: Any = connection.execute(query, (session, these[1])).fetchall()
+    records = {seq: read_turn(stored) for seq, stored in rows}
+    wanted = {node.seq: node for node in _nodes_of(connection, session, records)}
+    (number,) = connection.execute("SELECT number FROM shapes WHERE session = ?", (session,)).fetchone() or (0,)
+    query = f"SELECT {NODE_COLUMNS} FROM nodes WHERE session = ? AND {these[0]}"
+    there: dict[int, Any] = {row[0]: row for row in connection.execute(query, (number, these[1]))}
+    others = {seq for seq in numbers if wanted.get(seq) != there.get(seq)}
+
+    families = {row for node in wanted.values() for row in node.families()}
+    ids = {node.turn: node.seq for node in wanted.values()}
+    query = "SELECT parent, phase, negated, turn, seq, time FROM families WHERE session = ? AND parent = ?"
+    found = {
+        row
+        for parent in {row[0] for row in families} | wanted.keys()
+        for row in connection.execute(query, (number, parent))
+        if row[4] in wanted or row[3] in ids
+    }
+    for _, _, _, turn, seq, _ in families ^ found:
+        others |= {seq, ids.get(turn, seq)}
+    return sorted(records[seq].id for seq in others if seq in records)
+
+
+def _nodes_of(connection: apsw.Connection, session: str, records: Mapping[int, TurnRecord]) -> Iterator[TurnNode]:
+    """Yields the nodes of these turns as they follow from their records, links and annotations."""
+    ids = {record.id for record in records.values()}
+    query = "SELECT record FROM annotations WHERE session = ? AND last >= ? AND first <= ? ORDER BY seq"
+    newest: dict[str, tuple[Any, ...]] = {}
+    for (stored,) in connection.execute(query, (session, min(records, default=0), max(records, default=0))):
+        newest |= {row[0]: row for row in read_annotations(stored).rows(ids)}
+    for seq, record in records.items():
+        query = "SELECT record FROM links WHERE child = ?"
+        links = [read_link(stored) for (stored,) in connection.execute(query, (uuid_bytes(record.id),))]
+        parents = [*record.parents, *((link.parent, link.type) for link in links)]
+        packed = _packed(parents, _numbers(connection, session, {parent for parent, _ in parents}))
+        yield _node(seq, record.id, from_text(record.time), record.role, packed, newest.get(record.id))
 
 
 class SessionLengths(NamedTuple):

@@ -20,8 +20,10 @@ from slicebase.graph.policy import SlicePolicyV1
 from slicebase.graph.selection import KERNEL, KernelName, context_slice, kernel_named, with_kernel
 from slicebase.truth.chains import Chain, ChainHead, head_of
 from slicebase.truth.database import Database
+from slicebase.truth.failures import damaged
+from slicebase.truth.node_rows import NOT_OURS, compact_row, damaged_row
 from slicebase.truth.nodes import NODE_COLUMNS, SessionLengths, TurnNode, derived_nodes
-from slicebase.truth.stored_graph import NOT_OURS, StoredGraph, compact_row, damaged, damaged_row
+from slicebase.truth.stored_graph import StoredGraph
 from slicebase.truth.turns import Turns
 
 SMALL = 512  # turns: up to this size, a session is read completely
@@ -70,7 +72,9 @@ class Sessions:
         Inside the block it is one state of the session, even if another process writes meanwhile.
         """
         with self._database.reading():
-            yield self._around(turn_id, as_of)
+            graph = self._around(turn_id, as_of)
+            with _having(graph, turn_id, as_of):
+                yield graph
 
     def _around(self, turn_id: str, as_of: int | None) -> CompactSession | StoredGraph:
         kernel = chosen_kernel()  # first: a name that is wrong is an error everywhere
@@ -125,7 +129,8 @@ class Sessions:
                 graph: CompactSession | StoredGraph = self._current(wanted) or self._keep(wanted)
             else:
                 graph = self._around(turn_id, as_of)
-            return context_slice(graph, turn_id, policy)
+            with _having(graph, turn_id, as_of):
+                return context_slice(graph, turn_id, policy)
 
     def kept_slice_around(self, turn_id: str, policy: SlicePolicyV1) -> ContextSlice | None:
         """Returns what `slice_around` returns, if the session is cached, was used lately and nothing was written since.
@@ -232,6 +237,25 @@ class Sessions:
         return _compact(session, nodes)
 
 
+@contextmanager
+def _having(graph: CompactSession | StoredGraph, turn_id: str, as_of: int | None) -> Iterator[None]:
+    """Raises `database-damaged` for `no-turn` where the graph of a session lacks one of its stored turns."""
+    try:
+        yield
+    except SlicebaseError as error:
+        if error.code == "no-turn" and as_of is None and not _has(graph, turn_id):
+            raise damaged(f"the turn {turn_id} has no node") from None
+        raise
+
+
+def _has(graph: CompactSession | StoredGraph, turn_id: str) -> bool:
+    try:
+        graph.number_of(turn_id)
+    except SlicebaseError as error:
+        return error.code != "no-turn"
+    return True
+
+
 def _compact(session: str, nodes: Sequence[TurnNode]) -> CompactSession:
     ids = {node.seq: uuid_of(node.turn) for node in nodes}
     edges = (
@@ -243,6 +267,6 @@ def _compact(session: str, nodes: Sequence[TurnNode]) -> CompactSession:
     )
     try:
         graph = compact(session, map(compact_row, nodes), edges)
-    except NOT_OURS as error:  # checking each value would take longer than to read it
-        raise damaged_row(error) from None
+    except (SlicebaseError, *NOT_OURS) as error:  # checking each value would take longer than to read it
+        raise error if getattr(error, "code", "") == "database-damaged" else damaged_row(error) from None
     return with_kernel(graph, chosen_kernel())

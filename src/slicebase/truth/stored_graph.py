@@ -3,7 +3,6 @@
 Each turn is read once. A graph is for one slice or a few: it does not see what is written meanwhile.
 """
 
-import struct
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
@@ -19,12 +18,23 @@ import apsw
 from slicebase.core.ids import uuid_bytes, uuid_of
 from slicebase.core.times import LAST_UNDATED, is_up_to, whole_seconds
 from slicebase.errors import SlicebaseError
-from slicebase.graph.compact import TURN_KINDS, TYPES_BY_BITS, CompactRow
+from slicebase.graph.compact import TURN_KINDS, TYPES_BY_BITS
 from slicebase.graph.export import ExportedTurn, head_json, turn_json
 from slicebase.graph.on_demand import WIDE_FAMILY, Near, Priority, RankedTurn
 from slicebase.graph.select import no_turn
 from slicebase.graph.turn import PHASES
-from slicebase.truth.nodes import FIELDS, NODE_COLUMNS, TurnNode
+from slicebase.truth.failures import damaged
+from slicebase.truth.node_rows import (
+    NOT_OURS,
+    annotation_in,
+    as_node,
+    checked_nears,
+    compact_row,
+    damaged_row,
+    not_annotated,
+    refuse_others,
+)
+from slicebase.truth.nodes import NODE_COLUMNS, TurnNode
 
 _FAMILY: Final = "FROM families WHERE session = ?1 AND parent = ?2"
 _FIRST_PAGE, _LAST_PAGE = 8, 512  # rows; each page is twice as long as the one before
@@ -40,8 +50,6 @@ _SOME: Final = f"SELECT {NODE_COLUMNS} FROM nodes WHERE session = ? AND seq "
 _FEW: Final = 4
 _MOST_CHILDREN: Final = 128  # of turns that are read together
 _WITHOUT_PARENT: Final = itemgetter(slice(1, None))
-_PHASES: Final = frozenset(range(len(PHASES)))
-_UUID_SIZE: Final = 16  # bytes of an id
 _BITS: Final = Struct("<I")
 _BINARY32: Final = Struct("<f")
 
@@ -110,8 +118,8 @@ class StoredGraph:
     def near(self, number: int) -> Near:
         node = self._read(number)
         if node.salience is None:
-            raise _no_annotation(node)
-        _refuse_others([(node.turn, node.salience)])
+            raise not_annotated(node)
+        refuse_others([(node.turn, node.salience)])
         return Near(node.turn, number, node.kind % len(PHASES), node.salience)
 
     def parents_of(self, number: int) -> list[int]:
@@ -142,7 +150,7 @@ class StoredGraph:
             family = self._part.get((number, most))
         if family is None:
             rows: list[Any] = self._connection.execute(self._children, (self._session, number, most + 1)).fetchall()
-            family = _nears(rows) if rows else []
+            family = checked_nears(rows) if rows else []
             if most < 0 or len(family) <= most:
                 self._families[number] = family
             else:
@@ -154,7 +162,7 @@ class StoredGraph:
         if len(few) > WIDE_FAMILY:  # each phase is in order
             query = f"SELECT turn, seq, phase, -negated {_FAMILY} AND phase = ?3 {self._up_to} LIMIT ?4"
             rows = (self._rows(query, number, phase, limit) for phase in range(len(PHASES)))
-            few = _nears([row for family in rows for row in family])
+            few = checked_nears([row for family in rows for row in family])
         return sorted(few, key=lambda near: (-near.salience, near.turn))[:limit]
 
     def ranked_children(self, number: int, priority: Priority) -> Iterator[RankedTurn]:
@@ -166,13 +174,13 @@ class StoredGraph:
 
     def turn_json(self, number: int, turn_id: str) -> str:
         node = self._read(number)
-        salience, trajectory, _ = _annotation(node)
+        salience, trajectory, _ = annotation_in(node)
         head = self._heads.get(node.kind) or self._head(node.kind)
         return turn_json(turn_id, head, salience, *trajectory, whole_seconds(node.time))
 
     def fields_of(self, number: int) -> tuple[int, float, bytes, int, str, list[tuple[int, int]]]:
         node = self._nodes.get(number) or self._read(number)
-        _annotation(node)
+        annotation_in(node)
         _, _, time, kind, salience, fields, annotator, _ = node
         above = self._above.get(number)
         edges = self.edges_to(number) if above is None else above
@@ -183,7 +191,7 @@ class StoredGraph:
         return head
 
     def annotator_of(self, number: int) -> str:
-        return _annotation(self._read(number))[2]
+        return annotation_in(self._read(number))[2]
 
     def damage(self, problem: str) -> SlicebaseError:
         return damaged_row(problem)
@@ -234,7 +242,7 @@ class StoredGraph:
             row = self._connection.execute(_ONE, (self._session, number)).fetchone()
             if row is None:
                 raise damaged(f"the turn number {number} of session {self.session_id!r} has no node")
-            node = self._nodes[number] = _turn_node(row)
+            node = self._nodes[number] = as_node(row)
             self._on_read(1)
         return node
 
@@ -253,7 +261,7 @@ class StoredGraph:
 
     def _load_nodes(self, which: str, *numbers: int) -> None:
         rows: list[Any] = self._connection.execute(_SOME + which, (self._session, *numbers)).fetchall()
-        self._nodes.update([(row[0], _turn_node(row)) for row in rows])
+        self._nodes.update([(row[0], as_node(row)) for row in rows])
         self._on_read(len(rows))
 
     def _load_families(self, which: str, parents: Iterable[int], *numbers: int) -> None:
@@ -261,7 +269,7 @@ class StoredGraph:
         query = f"{self._children_of_some} {which} {self._up_to} LIMIT {_MOST_CHILDREN}"
         rows: list[Any] = self._connection.execute(query, (self._session, *numbers)).fetchall()
         found: dict[int, list[Near]] = {}
-        for (parent, *_), near in zip(rows, _nears(map(_WITHOUT_PARENT, rows)), strict=True):
+        for (parent, *_), near in zip(rows, checked_nears(map(_WITHOUT_PARENT, rows)), strict=True):
             found.setdefault(parent, []).append(near)
         self._asked.update(parents)
         if len(rows) < _MOST_CHILDREN:
@@ -285,7 +293,7 @@ class StoredGraph:
         first = 0.0  # the negated salience of the first of them
         while True:
             rows = self._rows(query, parent, phase, *after, size)
-            _refuse_others([(turn, -negated) for negated, turn, _ in rows])
+            refuse_others([(turn, -negated) for negated, turn, _ in rows])
             priorities = [-priority(phase, -negated) for negated, _, _ in rows]
             found = [(each, turn, seq) for each, (_, turn, seq) in zip(priorities, rows, strict=True)]
             ranked = sorted(held + found)
@@ -315,7 +323,7 @@ class StoredGraph:
             ORDER BY turn LIMIT ?7"""
         turn, size = b"", _LAST_PAGE if several else _FIRST_PAGE
         while rows := self._rows(query, parent, phase, first, last, turn, size):
-            _refuse_others([(turn, -first) for turn, _ in rows])
+            refuse_others([(turn, -first) for turn, _ in rows])
             yield rows
             if len(rows) < size:
                 return
@@ -336,62 +344,3 @@ def _least(salience: float, priority: Callable[[float], float]) -> float:
         else:
             low = middle + 1
     return float(_BINARY32.unpack(_BITS.pack(high))[0])
-
-
-# As `_make` of these classes, but for a call of a Python function for each row.
-_turn_node: Final[Callable[[Any], TurnNode]] = partial(tuple.__new__, TurnNode)
-_near: Final[Callable[[Any], Near]] = partial(tuple.__new__, Near)
-
-
-def _nears(rows: Iterable[Any]) -> list[Near]:
-    found = list(map(_near, rows))
-    if not _PHASES.issuperset([near.phase for near in found]):
-        raise damaged_row("an unknown phase")
-    _refuse_others([(near.turn, near.salience) for near in found])
-    return found
-
-
-def _refuse_others(turns: Iterable[tuple[bytes, float]]) -> None:
-    """Raises an error for ids and saliences that no turn has (ruling 14)."""
-    for turn, salience in turns:
-        if len(turn) != _UUID_SIZE or not 0 <= salience <= 1:
-            raise damaged_row("an id that is no UUID, or a salience that is not between 0 and 1")
-
-
-def compact_row(node: TurnNode) -> CompactRow:
-    """Returns a turn in the form that `compact` expects."""
-    salience, trajectory, annotator = _annotation(node)
-    role, phase = TURN_KINDS[node.kind]
-    return CompactRow(uuid_of(node.turn), role, phase, salience, *trajectory, whole_seconds(node.time), annotator)
-
-
-def _annotation(node: TurnNode) -> tuple[float, tuple[int, int, float, float, float], str]:
-    """Returns salience, trajectory and annotator. Raises an error for values that no annotation has (ruling 14)."""
-    _, turn, _, kind, salience, fields, annotator, _ = node
-    if salience is None or fields is None or annotator is None:
-        raise _no_annotation(node)
-    if len(turn) != _UUID_SIZE or len(fields) != FIELDS.size or not 0 <= kind < len(TURN_KINDS):
-        raise damaged_row("unknown fields")
-    trajectory: tuple[int, int, float, float, float] = FIELDS.unpack(fields)
-    _, _, homogeneity, temporal, complexity = trajectory
-    if not (0 <= salience <= 1 and 0 <= homogeneity <= 1 and 0 <= temporal <= 1 and -inf < complexity < inf):
-        raise damaged_row("a number that no annotation has")
-    return salience, trajectory, annotator
-
-
-def _no_annotation(node: TurnNode) -> SlicebaseError:
-    return damaged(f"the turn {uuid_of(node.turn)} has no annotation")
-
-
-# What a row of the derived tables raises that holds what no record gives.
-NOT_OURS: Final = (struct.error, IndexError)
-
-
-def damaged_row(problem: object) -> SlicebaseError:
-    """Returns the error for such a row."""
-    return damaged(f"a row that slices are read from is damaged: {problem}")
-
-
-def damaged(message: str) -> SlicebaseError:
-    """Returns the error for a derived table that does not follow from the records."""
-    return SlicebaseError("database-damaged", message, hint="`tt verify` says what else is wrong")

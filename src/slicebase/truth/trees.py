@@ -22,8 +22,8 @@ from slicebase.graph.tree import NOTHING, TurnTree
 from slicebase.graph.turn import TREE_EDGES, Phase, Role
 from slicebase.truth.chains import Chain, head_of
 from slicebase.truth.database import Database
+from slicebase.truth.node_rows import NOT_OURS, damaged_row
 from slicebase.truth.nodes import NODE_COLUMNS, TurnNode
-from slicebase.truth.stored_graph import NOT_OURS, damaged_row
 
 _KEPT_TURNS: Final = 1_000_000  # in all cached trees together
 _TREE_BITS: Final = sum(EDGE_BITS[kind] for kind in TREE_EDGES)

@@ -21,6 +21,7 @@ from slicebase.graph.record import (
 )
 from slicebase.graph.turn import Annotation, Edge, Session, Turn
 from slicebase.truth.database import Database
+from slicebase.truth.failures import damaged, refuse_lost_turns
 from slicebase.truth.texts import Texts
 
 if TYPE_CHECKING:
@@ -116,6 +117,7 @@ class Turns:
         """Returns a stored turn. Raises `no-turn` where it is not stored."""
         stored = self.find([turn_id]).get(turn_id)
         if stored is None:
+            refuse_lost_turns(self._connection)
             raise SlicebaseError("no-turn", f"there is no turn {turn_id}", hint="`tt turns` lists what is stored")
         return stored
 
@@ -169,8 +171,7 @@ class Turns:
         """Returns a session with its title and facts; of a purged one, with what is left of them."""
         stored = self._texts.get(f"session:{record.id}", record.content_hash)
         if stored is None or stored.data is None:
-            hint = "`tt verify` says what else is wrong"
-            raise SlicebaseError("database-damaged", f"session:{record.id} has lost its text", hint=hint)
+            raise damaged(f"session:{record.id} has lost its text")
         return read_session(stored.data)
 
     def of_session(self, session: str) -> Iterator[StoredTurn]:
@@ -225,7 +226,7 @@ class Turns:
         for (stored,) in self._connection.execute(query, (record.session, seq, seq)):
             for row in read_annotations(stored).rows((turn_id,)):
                 return Annotation(*row)
-        raise SlicebaseError("database-damaged", f"the turn {turn_id} has no annotation")
+        raise damaged(f"the turn {turn_id} has no annotation")
 
     def parents_of(self, turn_id: str) -> set[tuple[str, str]]:
         """Returns the parents and edge types of a turn, from its record and from links; empty if it is not stored."""

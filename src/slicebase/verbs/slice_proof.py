@@ -20,12 +20,19 @@ from slicebase.graph.proof import Drift, ExaminedSlice, ProofStatus, SliceProof,
 from slicebase.graph.select import TurnGraph
 from slicebase.graph.selection import context_slice
 from slicebase.graph.turn import Annotation, Edge
+from slicebase.truth.failures import refuse_lost_turns
+from slicebase.truth.nodes import differing_turns
 from slicebase.truth.policies import policy_named
 from slicebase.truth.stored_graph import StoredGraph
 from slicebase.truth.truth import Truth
 from slicebase.truth.turns import StoredTurn
 from slicebase.verbs.bundle import around
 from slicebase.verbs.slice_growth import near, new_turns, was_so
+
+_NOT_OF_RECORDS = "what slices are read from does not follow from the records"
+_VERIFY = "`tt verify` says what else is wrong"
+# The errors of a graph that lacks one of the turns that are stored, and of rows and records that nobody has written.
+_DAMAGE = frozenset({"database-damaged", "no-turn", "broken-record"})
 
 
 def policy_elsewhere(name: str | None, assignments: tuple[str, ...]) -> SlicePolicyV1 | None:
@@ -65,35 +72,43 @@ class _Proof:
         self._explained = examined.explained
 
     def run(self) -> SliceProof:
-        examined, turns = self._examined, self._export.turns
-        if examined.findings:
-            return examined.proof()
+        if self._examined.findings:
+            return self._examined.proof()
+        try:
+            return self._result(self._compared())
+        except SlicebaseError as error:
+            if error.code not in _DAMAGE:
+                raise
+            self._broken("workspace", f"{error.message}; {_VERIFY}", None, None)
+            return self._result("BROKEN")
+
+    def _compared(self) -> ProofStatus:
+        """Compares the slice with what is here. Returns its status, if there are no findings."""
+        policy, turns = self._examined.policy, self._export.turns
         stored = self._truth.turns.find(turn.id for turn in turns)
+        missing = [turn.id for turn in turns if turn.id not in stored]
+        if missing:
+            refuse_lost_turns(self._truth.database.connection)
         if not stored:
             self._unchecked.append(Unchecked("workspace", "none of its turns is stored here"))
-            return self._result("CONSISTENT")
-        if missing := [turn.id for turn in turns if turn.id not in stored]:
+            return "CONSISTENT"
+        if missing:
             why = f"{len(missing)} of its turns are not stored here, such as turn:{missing[0]}"
             self._unchecked.append(Unchecked("workspace", why, stops=True))
-            return self._result()
+            return "UNVERIFIABLE"
         self._records(stored)
         purged = list(self._texts(stored))
         if purged:
             why = f"the content of {len(purged)} turns was purged, such as turn:{purged[0]}"
             self._unchecked.append(Unchecked("content", why))
-        if examined.policy is None:
+        if policy is None:
             why = f"no policy {self._export.policy_params_hash} is known here"
             self._unchecked.append(Unchecked("selection", why, stops=True))
         elif not self._findings:
-            try:
-                self._selection(examined.policy, stored)
-            except SlicebaseError as error:
-                if error.code != "database-damaged":
-                    raise
-                self._broken("graph", f"{error.message}; `tt verify` says what else is wrong", None, None)
-        return self._result("PURGED" if purged else "DRIFTED" if self._drift else "VERIFIED")
+            self._selection(policy, stored)
+        return "PURGED" if purged else "DRIFTED" if self._drift else "VERIFIED"
 
-    def _result(self, status: ProofStatus = "UNVERIFIABLE") -> SliceProof:
+    def _result(self, status: ProofStatus) -> SliceProof:
         return self._examined.proof(
             status,
             findings=tuple(self._findings),
@@ -145,6 +160,8 @@ class _Proof:
                     bundle.graph_snapshot_hash
                 ):
                     return
+            if self._is_damaged(found):
+                return
             siblings = self._siblings()
             self._annotations(stored, siblings)
             self._edges(stored)
@@ -156,6 +173,22 @@ class _Proof:
                 self._beside(found, around(self._truth, graph, now, policy))
             if self._drift and not self._findings and not any(each.stops for each in self._unchecked):
                 self._order(graph, policy)
+
+    def _is_damaged(self, now: ContextSlice) -> bool:
+        """Returns whether what slices are read from contradicts the records of the turns of then or of now.
+
+        Otherwise that would look as if the graph had grown.
+        """
+        bundle, session = self._examined.bundle, self._export.turns[0].session_id
+        selected = {turn.id for turn in (*self._export.turns, *now.contents.turns)}
+        beside = {each.id for each in bundle.graph.siblings} if bundle else set()
+        stored = self._truth.turns.find(selected | beside)
+        numbers = [each.seq for each in stored.values() if each.record.session == session]
+        differing = {*differing_turns(self._truth.database.connection, session, numbers), *(selected - stored.keys())}
+        if differing:
+            what = f"turn:{min(differing)}" + (f" and {len(differing) - 1} more" if len(differing) > 1 else "")
+            self._broken("graph", f"{_NOT_OF_RECORDS} of {what}; {_VERIFY}", None, None)
+        return bool(differing)
 
     def _beside(self, now: ContextSlice, here: GraphAround) -> None:
         """Names the turns that took the place of a sibling. Without one, what is here contradicts its own records."""
