@@ -62,9 +62,20 @@ def damaged(message: str) -> SlicebaseError:
     return SlicebaseError("database-damaged", message, hint="`tt verify` says what else is wrong")
 
 
-def refuse_lost_turns(connection: apsw.Connection) -> None:
-    """Raises `database-damaged` if turns were removed from the database: one that is not found may be of these."""
-    query = "SELECT (SELECT coalesce(sum(turns), 0) FROM shapes), (SELECT count(*) FROM turns)"
-    stored, there = next(connection.execute(query))
-    if there < stored:
-        raise damaged(f"{stored} turns were stored, and only {there} are there")
+class LostTurns:
+    """Whether turns were removed from a database: one that is not found may be of these."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._connection = connection
+        self._checked: object = None  # the state of the database in which none was missing
+
+    def refuse(self) -> None:
+        """Raises `database-damaged` if there are fewer turns than were stored. Each state is counted once."""
+        state = self._connection.pragma("data_version"), self._connection.total_changes()
+        if state == self._checked:
+            return
+        query = "SELECT (SELECT coalesce(sum(turns), 0) FROM shapes), (SELECT count(*) FROM turns)"
+        stored, there = next(self._connection.execute(query))
+        if there < stored:
+            raise damaged(f"{stored} turns were stored, and only {there} are there")
+        self._checked = state

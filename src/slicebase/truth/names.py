@@ -11,7 +11,7 @@ from slicebase.core.refs import Ref, parse, prefixed
 from slicebase.core.short_ids import SHORTEST_ID, short_id, the_only
 from slicebase.errors import SlicebaseError
 from slicebase.truth.database import Database
-from slicebase.truth.failures import refuse_lost_turns
+from slicebase.truth.failures import LostTurns
 from slicebase.workspace.surroundings import Surroundings, one_thread_at_a_time
 
 _MOST_FOUND: Final = 20  # ids that begin alike; the first few are shown
@@ -47,6 +47,7 @@ class StoredNames:
 
     def __init__(self, database: Database, surroundings: Surroundings) -> None:
         self._database = database
+        self._lost = LostTurns(database.connection)
         self.surroundings = surroundings
 
     def id(self, kind: str, given: str) -> str:
@@ -68,7 +69,7 @@ class StoredNames:
         only = the_only(str(ref), found, column.plural, len(str(ref)) - len(ref.name))
         if only is None and column.missing is not None:
             if ref.kind == "turn":
-                refuse_lost_turns(self._connection)
+                self._lost.refuse()
             raise SlicebaseError(column.missing, f"there is no {ref}")
         return found[only] if only else ref
 

@@ -21,7 +21,7 @@ from slicebase.graph.record import (
 )
 from slicebase.graph.turn import Annotation, Edge, Session, Turn
 from slicebase.truth.database import Database
-from slicebase.truth.failures import damaged, refuse_lost_turns
+from slicebase.truth.failures import LostTurns, damaged
 from slicebase.truth.texts import Texts
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ class Turns:
     def __init__(self, database: Database, texts: Texts) -> None:
         self._database = database
         self._texts = texts
+        self.lost = LostTurns(database.connection)
 
     @property
     def _connection(self) -> apsw.Connection:
@@ -117,7 +118,7 @@ class Turns:
         """Returns a stored turn. Raises `no-turn` where it is not stored."""
         stored = self.find([turn_id]).get(turn_id)
         if stored is None:
-            refuse_lost_turns(self._connection)
+            self.lost.refuse()
             raise SlicebaseError("no-turn", f"there is no turn {turn_id}", hint="`tt turns` lists what is stored")
         return stored
 

@@ -20,7 +20,6 @@ from slicebase.graph.proof import Drift, ExaminedSlice, ProofStatus, SliceProof,
 from slicebase.graph.select import TurnGraph
 from slicebase.graph.selection import context_slice
 from slicebase.graph.turn import Annotation, Edge
-from slicebase.truth.failures import refuse_lost_turns
 from slicebase.truth.nodes import differing_turns
 from slicebase.truth.policies import policy_named
 from slicebase.truth.stored_graph import StoredGraph
@@ -88,7 +87,7 @@ class _Proof:
         stored = self._truth.turns.find(turn.id for turn in turns)
         missing = [turn.id for turn in turns if turn.id not in stored]
         if missing:
-            refuse_lost_turns(self._truth.database.connection)
+            self._truth.turns.lost.refuse()
         if not stored:
             self._unchecked.append(Unchecked("workspace", "none of its turns is stored here"))
             return "CONSISTENT"
