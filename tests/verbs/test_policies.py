@@ -53,8 +53,10 @@ def test_a_name_never_changes_its_meaning(memory: Slicebase) -> None:
     assert memory.policies.show("mine").policy == OWN
 
 
-@pytest.mark.parametrize("bad", ["", "9lives", "two words", "a/b", "-x", "é", "deadbeef", "a" * 16, "x:y"])
-def test_what_cannot_be_told_from_a_hash_or_a_path_is_no_name(memory: Slicebase, bad: str) -> None:
+@pytest.mark.parametrize(
+    "bad", ["", "9lives", "two words", "a/b", "-x", "é", "deadbeef", "a" * 16, "x:y", "x.json", "n" * 65]
+)
+def test_what_cannot_be_told_from_a_hash_or_a_path_or_fills_the_lists_is_no_name(memory: Slicebase, bad: str) -> None:
     assert code_of(memory.policies.save, bad, OWN) == "bad-policy"
     assert memory.policies.list_policies()[3:] == []
 

@@ -290,7 +290,8 @@ def _no_constant(name: str) -> NoReturn:
 # Policies by name and hash
 
 _HASH = re.compile(r"[0-9a-f]{8,16}")  # or the beginning of one, by which a policy is found, too
-_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}")
+_FILE = re.compile(r".*\.json", re.IGNORECASE)
 
 
 class PolicySet(NamedTuple):
@@ -311,11 +312,12 @@ class PolicySet(NamedTuple):
         return PolicySet(MappingProxyType(dict(names)), MappingProxyType({**self.by_hash, policy.params_hash: policy}))
 
     def _nameable(self, name: str, policy: SlicePolicyV1) -> SlicePolicyV1:
-        if not _NAME.fullmatch(name) or _HASH.fullmatch(name):
+        if not _NAME.fullmatch(name) or _HASH.fullmatch(name) or _FILE.fullmatch(name):
             raise SlicebaseError(
                 "bad-policy",
-                f"{name!r} cannot name a policy",
-                hint="a name starts with a letter, has letters, digits, _ . and -, and does not look like a hash",
+                f"{name!r:.80} cannot name a policy",
+                hint="a name starts with a letter, has at most 64 letters, digits, _ . and -, and does not look like a "
+                "hash or a file of JSON",
             )
         if self.by_name.get(name, policy) != policy:
             raise SlicebaseError(
