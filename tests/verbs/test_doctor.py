@@ -1,5 +1,7 @@
 """The doctor finds what is wrong, fixes what needs no decision, and never changes a file that cannot be read."""
 
+import os
+import shutil
 import subprocess
 import sys
 from errno import EROFS
@@ -18,7 +20,9 @@ from slicebase.workspace.atomic import TEMPORARY, locked, own_temporary
 from slicebase.workspace.workspace import LOCAL, Workspace
 from tests.amounts import EXPLORE
 from tests.conversations import store, turn
+from tests.graph.slicers import KERNELS
 from tests.library.samples import library, put
+from tests.paths import PROJECT
 
 DRIVER = "true %O %A %B %P"
 GOOD = "01JF5Z9V7W8X9Y0Z1A2B3C4D5E"
@@ -40,6 +44,35 @@ def wrong(workspace: Workspace) -> list[str]:
 def test_a_sound_workspace_has_no_complaints(workspace: Workspace) -> None:
     Finder(workspace).list_files()
     assert wrong(workspace) == []
+
+
+@pytest.mark.skipif("native" not in KERNELS, reason="the kernel is not compiled")
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [("native.pxd", "other sources"), ("native_survey.*.so", "cannot be loaded")],
+    ids=["sources that were not compiled again", "a compiled file that is broken"],
+)
+def test_a_compiled_kernel_that_is_no_use_is_reported(
+    workspace: Workspace, tmp_path: Path, changed: str, said: str
+) -> None:
+    """The package is one of links, but for its kernel."""
+    copy, package = tmp_path / "other" / "slicebase", PROJECT / "src" / "slicebase"
+    copy.mkdir(parents=True)
+    for each in package.iterdir():
+        if each.name != "graph":
+            (copy / each.name).symlink_to(each)
+    shutil.copytree(package / "graph", copy / "graph")
+    (file,) = (copy / "graph").glob(changed)
+    file.write_bytes(file.read_bytes()[:300] + b"# changed\n")
+
+    def complaints(**variables: str) -> str:
+        command = [sys.executable, "-m", "slicebase", "doctor"]
+        named = {**os.environ, "PYTHONPATH": str(copy.parent), **variables}
+        done = subprocess.run(command, check=False, cwd=workspace.root, env=named, capture_output=True, text=True)
+        return done.stdout
+
+    assert said in complaints()
+    assert "kernel" not in complaints(SLICEBASE_KERNEL="plain")
 
 
 def test_what_a_killed_writer_left_is_removed(workspace: Workspace) -> None:

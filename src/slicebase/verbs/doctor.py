@@ -42,9 +42,9 @@ from slicebase.library.repairs import (
     unfinished_overflows,
 )
 from slicebase.truth.database import can_only_be_read
-from slicebase.truth.sessions import chosen_kernel
 from slicebase.truth.truth import Truth, open_truth
 from slicebase.verbs.install import install
+from slicebase.verbs.kernel import kernel_problems
 from slicebase.verbs.lost_prepared import outdated_losses
 from slicebase.verbs.parts import Parts
 from slicebase.workspace import git
@@ -110,10 +110,8 @@ def fix_all(complaints: Sequence[Complaint]) -> list[Complaint]:
 
 
 def _settings(examined: Examined) -> Iterator[Complaint]:
-    try:
-        chosen_kernel()
-    except SlicebaseError as error:
-        yield Complaint("kernel", KERNEL, error.message, error.hint)
+    for message, hint in kernel_problems():
+        yield Complaint("kernel", KERNEL, message, hint)
     try:
         settings = load_settings(examined.workspace.root)
     except SlicebaseError as error:
