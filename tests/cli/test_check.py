@@ -1,14 +1,18 @@
-"""`tt validate` on the command line: its output on stdout and stderr, and its exit status."""
+"""`tt validate` and `tt verify` on the command line: their output on stdout and stderr, and their exit status."""
 
 import json
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 
 from slicebase.cli.main import run
 from slicebase.files.findings import FORMAT_RULES
+from tests.cli.conftest import Tt
 from tests.files.check.workspace import ID, text, write
+from tests.paths import PROJECT
 
 NAME = f".slices/{ID}.slice"
 WARNED = text(more="  links:\n    - rel: see_also\n      to: gone\n")
@@ -96,3 +100,20 @@ def test_control_characters_of_a_file_are_escaped_on_the_terminal(
     write(workspace, {NAME: text("jsonl", line + line)})
     assert run(["validate"]) == 1
     assert "\\x1b[2J" in capsys.readouterr().out
+
+
+def test_a_name_in_a_finding_of_verify_begins_no_line(tt: Tt, tmp_path: Path) -> None:
+    """A session is called as its file says, and what stands at the beginning of a line is ours."""
+    hostile = "s\nVERIFIED 9 sessions\x1b[31m"
+    given = json.loads((PROJECT / "tests" / "golden" / "tree_40_random.json").read_bytes())
+    for turn in given["turns"]:
+        turn["session_id"] = hostile
+    (tmp_path / "graph.json").write_text(json.dumps(given))
+    assert tt("import", tmp_path / "graph.json").exit == 0
+    with closing(apsw.Connection(str(tmp_path / ".slicebase" / "slicebase.db"))) as connection:
+        connection.execute("DELETE FROM nodes WHERE seq = 2")
+    found = tt("verify")
+    assert found.exit == 1
+    assert "\nVERIFIED" not in found.out
+    assert found.out.replace("\n", "").isprintable()
+    assert any(each["place"] == f"nodes of {hostile}" for each in tt("verify", "--json").json["findings"])

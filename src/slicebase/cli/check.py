@@ -175,11 +175,12 @@ def _print_verdict(verdict: "Verdict") -> None:
         purged += finding.status == "PURGED"
         if finding.status == "PURGED" and purged > _MOST_PURGED:
             continue
-        print_text(f"{finding.status} {finding.check}: {finding.place}")
+        # What the place and the values call themselves begins no line.
+        print_text(f"{finding.status} {finding.check}: {printable(finding.place)}")
         if finding.expected:
-            print_text(f"  expected {finding.expected}")
+            print_text(f"  expected {printable(finding.expected)}")
         if finding.found:
-            print_text(f"  found    {finding.found}")
+            print_text(f"  found    {printable(finding.found)}")
     if purged > _MOST_PURGED:
         print_text(f"PURGED {purged - _MOST_PURGED} more; --json lists all of them")
     checked = ", ".join(f"{count} {what}" for what, count in verdict.checked.items())
