@@ -11,7 +11,8 @@ from msgspec.structs import replace
 
 from slicebase.core.hashing import canonical, digest
 from slicebase.errors import SlicebaseError
-from slicebase.graph.bundle import Bundle, graph_around, make_bundle, read_bundle, snapshot_hash
+from slicebase.graph.bundle import AroundGraph, Bundle, graph_around, make_bundle, read_bundle, snapshot_hash
+from slicebase.graph.export import read_export
 from slicebase.graph.policy import FOCUSED, SlicePolicyV1
 from slicebase.graph.proof import examine
 from tests.amounts import MORE
@@ -73,6 +74,25 @@ def test_a_bundle_has_the_same_bytes_again_in_canonical_form(bundle: Bundle) -> 
     assert canonical(json.loads(bundle.to_bytes())) == bundle.to_bytes()
     anchor = json.loads(bundle.export)["anchor_turn_id"]
     assert bundle_of(golden_graph("dag_100_quarter"), anchor, TIGHT, KEY).to_bytes() == bundle.to_bytes()
+
+
+def test_a_family_of_a_bundle_is_ranked_once_however_many_of_its_turns_are_selected() -> None:
+    """Whoever checks a bundle has not made it: its size is all that the check may take time for."""
+
+    class Counted(AroundGraph):
+        asked = 0
+
+        def children(self, turn_id: str) -> list[str]:
+            self.asked += 1
+            return super().children(turn_id)
+
+    drawn = graph([turn(n) for n in range(1, 60)], *((1, n) for n in range(2, 60)))
+    made = bundle_of(drawn, tid(2), SlicePolicyV1(max_siblings_per_node=30))
+    around = Counted(read_export(made.export.encode()), made.graph)
+    for number in range(2, 60):
+        for limit in (0, 7, None):
+            assert list(around.siblings(tid(number), limit)) == list(drawn.plain.siblings(tid(number), limit))
+    assert around.asked == 1
 
 
 # Tampering

@@ -146,6 +146,10 @@ def test_a_family_is_ranked_once_however_many_of_its_turns_are_selected(truth: T
     policy = SlicePolicyV1(max_nodes=40, max_siblings_per_node=limit)
     assert on_demand.context_slice(graph, name(7), policy) == context_slice(truth.sessions.whole("s"), name(7), policy)
     assert graph.asked == 1
+    again = Counted(truth.database.connection, "s")
+    for each in range(60):
+        assert again.siblings(name(each), limit) == truth.sessions.whole("s").siblings(name(each), limit)
+    assert again.asked == 1
 
 
 def test_a_cached_session_contains_turns_and_links_that_another_process_adds(truth: Truth, tmp_path: Path) -> None:

@@ -141,6 +141,7 @@ class AroundGraph:
         for child in sorted(self._parents):
             for parent in self._parents[child]:
                 self._children[parent].append(child)
+        self._families: dict[tuple[str, ...], list[str]] = {}  # by parents: turns of a family mostly have the same
 
     def get_turn(self, turn_id: str) -> "_Scored":
         if turn_id not in self._turns:
@@ -154,8 +155,13 @@ class AroundGraph:
         return self._children.get(turn_id, [])
 
     def siblings(self, turn_id: str, limit: int | None) -> list[str]:
-        family = {child for parent in self._parents[turn_id] for child in self.children(parent)} - {turn_id}
-        return sorted(family, key=lambda each: (-self._turns[each].salience, each))[:limit]
+        above = self._parents[turn_id]
+        if above not in self._families:
+            family = {child for parent in above for child in self.children(parent)}
+            self._families[above] = sorted(family, key=lambda each: (-self._turns[each].salience, each))
+        ordered = self._families[above]
+        most = len(ordered) if limit is None else limit
+        return [each for each in ordered[: most + 1] if each != turn_id][:most]
 
 
 class _Scored(NamedTuple):

@@ -40,6 +40,7 @@ _FAMILY: Final = "FROM families WHERE session = ?1 AND parent = ?2"
 _FIRST_PAGE, _LAST_PAGE = 8, 512  # rows; each page is twice as long as the one before
 _TIED = 32  # turns of one priority, from which on the database is asked for them in the order of their ids
 _ALL: Final = -2  # children: one more is -1, which is no limit for SQLite
+_EVERY: Final = 2**62  # siblings
 _ONE: Final = f"SELECT {NODE_COLUMNS} FROM nodes WHERE session = ? AND seq = ?"
 # Many turns in one question: it takes about 6 µs, and 1 µs for each turn beside another one, or 3 µs for any others. So
 # a few turns too many cost as much as a question, and only those are read that are probably needed.
@@ -86,6 +87,7 @@ class StoredGraph:
         self._part: dict[tuple[int, int], list[Near]] = {}  # by how many were asked for
         self._asked: set[int] = set()  # the turns whose families were asked for, together with others or alone
         self._expanded: set[int] = set()
+        self._siblings: dict[tuple[int, ...], tuple[int, list[str]]] = {}  # by parents: at most so many and one more
 
     # What `slicebase.graph.on_demand` reads
 
@@ -210,14 +212,19 @@ class StoredGraph:
         return sorted(uuid_of(near.turn) for near in self.children_of(self.number_of(turn_id), _ALL))
 
     def siblings(self, turn_id: str, limit: int | None) -> list[str]:
-        number = self.number_of(turn_id)
-        families = (
-            self.children_of(parent, _ALL) if limit is None else self.best_children(parent, limit + 1)
-            for parent in self.parents_of(number)
-        )
-        found = {near for family in families for near in family if near.number != number}
-        ordered = sorted(found, key=lambda near: (-near.salience, near.turn))
-        return [uuid_of(near.turn) for near in islice(ordered, limit)]
+        above = tuple(self.parents_of(self.number_of(turn_id)))
+        known, ordered = self._siblings.get(above, (-1, []))
+        most = _EVERY if limit is None else limit
+        if known < most:
+            families = (
+                self.children_of(parent, _ALL) if limit is None else self.best_children(parent, limit + 1)
+                for parent in above
+            )
+            found = {near for family in families for near in family}
+            ranked = sorted(found, key=lambda near: (-near.salience, near.turn))[: most + 1]
+            ordered = [uuid_of(near.turn) for near in ranked]
+            self._siblings[above] = most, ordered
+        return [each for each in ordered[: most + 1] if each != turn_id][:most]
 
     def number_of(self, turn_id: str) -> int:
         """Returns the number of a turn. Raises `no-turn` for one that is not in the session."""
