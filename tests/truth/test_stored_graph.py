@@ -19,6 +19,7 @@ from slicebase.graph.select import explain, select
 from slicebase.graph.selection import KERNEL, KernelName
 from slicebase.graph.turn import GIVEN, Annotation, Edge, Parent, Session, Turn
 from slicebase.truth import stored_graph
+from slicebase.truth.nodes import differing_turns
 from slicebase.truth.stored_graph import StoredGraph
 from slicebase.truth.truth import Truth
 from slicebase.truth.turn_writer import AddedTurns
@@ -147,6 +148,8 @@ def test_a_slice_of_the_past_is_one_of_the_graph_that_there_was(
 
 def test_all_that_was_stored_is_derived_again(kept: Truth) -> None:
     assert verify(kept).status == "VERIFIED"
+    for session, turns in kept.turns.counts().items():
+        assert differing_turns(kept.database.connection, session, range(1, turns + 1)) == []
 
 
 @pytest.mark.parametrize("name", GOLDEN_GRAPHS)
