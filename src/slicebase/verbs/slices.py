@@ -14,6 +14,7 @@ from slicebase.errors import SlicebaseError
 from slicebase.graph.compact import CompactSession
 from slicebase.graph.policy import SlicePolicyV1
 from slicebase.graph.selection import context_slice, exports
+from slicebase.truth.failures import damaged
 from slicebase.truth.sessions import chosen_kernel
 from slicebase.truth.stored_graph import StoredGraph
 from slicebase.verbs.parts import Parts
@@ -44,12 +45,18 @@ def slices_of(parts: Parts, requests: Sequence[AskedSlice]) -> list[SliceAnswer]
             elif isinstance(graph, CompactSession):
                 groups.setdefault(graph, []).append((place, request))
             else:
-                answers[place] = _read(graph, request)
+                answers[place] = _of_stored(request, _read(graph, request))
         for session, asked in groups.items():
             found = _selected(session, [request for _, request in asked])
-            for (place, _), answer in zip(asked, found, strict=True):
-                answers[place] = answer
+            for (place, request), answer in zip(asked, found, strict=True):
+                answers[place] = _of_stored(request, answer)
     return answers
+
+
+def _of_stored(request: AskedSlice, answer: SliceAnswer) -> SliceAnswer:
+    """Returns the answer to a request for a turn that is stored: it is damage if the graph of its session lacks it."""
+    lacks = isinstance(answer, SlicebaseError) and answer.code == "no-turn"
+    return damaged(f"the turn {request[0]} has no node") if lacks else answer
 
 
 def _read(graph: StoredGraph, request: AskedSlice) -> SliceAnswer:
