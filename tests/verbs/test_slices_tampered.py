@@ -177,3 +177,19 @@ def test_a_turn_that_was_removed_is_damage_and_is_not_said_to_be_missing(
     with Slicebase.open(tmp_path) as memory, pytest.raises(SlicebaseError) as raised:
         memory.graph.select(named, DEFAULT)
     assert raised.value.code == "database-damaged"
+
+
+@pytest.mark.parametrize("turns", [10, LARGE], ids=["small", "large"])
+def test_a_turn_whose_node_has_the_id_of_no_turn_is_damage_alone_and_in_a_batch(tmp_path: Path, turns: int) -> None:
+    with Slicebase.init(tmp_path) as memory:
+        memory.truth.turns.add(Session("s", "test"), chain(turns), annotate)
+    with without_triggers(tmp_path / ".slicebase" / "slicebase.db") as connection:
+        connection.execute("UPDATE nodes SET turn = zeroblob(16) WHERE seq = 4")
+    with Slicebase.open(tmp_path) as memory:
+        (answer,) = memory.graph.select_many([(name(3), DEFAULT)])
+        assert isinstance(answer, SlicebaseError)
+        with pytest.raises(SlicebaseError) as raised:
+            memory.graph.select(name(3), DEFAULT)
+        with pytest.raises(SlicebaseError) as explained:
+            memory.graph.explain(name(3), DEFAULT)
+    assert [answer.code, raised.value.code, explained.value.code] == ["database-damaged"] * 3
