@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from slicebase.core.ids import ULID
 from slicebase.core.refs import Ref, parse, short_ref
-from slicebase.core.short_ids import SHORTEST_ID, short_id
+from slicebase.core.short_ids import SHORTEST_ID, may_be_short, short_id
 from slicebase.errors import SlicebaseError
 from slicebase.workspace.surroundings import is_at_once
 
@@ -115,8 +115,9 @@ def short_places(parts: "Parts", places: Collection[str]) -> dict[str, str]:
     """Returns the short forms of the ids of files, and of references; what else a link can name stays as it is."""
     refs = {place for place in places if (":" in place or "_" in place) and short_ref(place)}
     short = _short_files(parts, set(places) - refs)
-    taken = _begun(parts, {name for whole, name in short.items() if name != whole})  # a whole one is that of the file
-    typed = {whole: str(Ref("file", name)) for whole, name in short.items() if name in taken and name != whole}
+    # A name that a person chose is that of the file, unless it could be the short id of something else.
+    taken = _begun(parts, {name for whole, name in short.items() if name != whole or may_be_short(name)})
+    typed = {whole: str(Ref("file", name)) for whole, name in short.items() if name in taken}
     return {**short, **typed, **shortened(parts, refs)}
 
 
