@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 import apsw
 
-from slicebase.context.forms import other_forms, ungrouped
+from slicebase.context.forms import is_korean, other_forms, ungrouped
 from slicebase.context.match import ALL_WORDS, Attempt
 from slicebase.context.query import Query, Term
 from slicebase.context.words import Word, for_question, in_characters_and_pairs, simplified
@@ -147,7 +147,11 @@ class TurnIndex:
         return TurnRows(self._connection, self._label_stems, self.vectors())
 
     def _label_stems(self, text: str) -> str:
-        return " ".join(word.stem for word in self._read(in_characters_and_pairs(text)))
+        """Returns the stems of the words of a label, and of the other forms in which people write these names."""
+        label = simplified(text)
+        forms = [form for word in label.split() if not is_korean(word) for form in other_forms(word)]
+        words = self._read(in_characters_and_pairs(" ".join((label, *forms))))
+        return " ".join(dict.fromkeys(word.stem for word in words))
 
     def _of_sessions(self, sessions: Iterable[str]) -> list[str]:
         chosen = f"(SELECT number FROM session WHERE id IN {CHOSEN})"
