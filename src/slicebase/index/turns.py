@@ -88,6 +88,13 @@ class TurnIndex:
             )
         return action()
 
+    def copy(self) -> "TurnIndex":
+        """Returns a copy in memory, for a question about what is not stored. Call it inside `ask`, and close it."""
+        copy = TurnIndex(None, vectors=self.vectors)
+        with copy._connection.backup("main", self._connection, "main") as backup:
+            backup.step()
+        return copy
+
     def restart(self) -> None:
         """Begins again with an empty index, because this one is of another database. Call it inside `ask`."""
         raise OtherDatabaseError

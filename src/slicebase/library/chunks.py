@@ -6,6 +6,7 @@ that one ranker scores both. The index is disposable: it is compared with the fi
 
 import json
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 
 from slicebase.context.assemble import Candidate
 from slicebase.context.query import Term
@@ -62,29 +63,52 @@ class LibraryChunks:
         Chunks of files that do not pass the filters, those with words of `without`, and those that are later than
         `last`, are left out.
         """
+        wanted = self._wanted(filters, without)._replace(as_of=last)
 
         def ranked() -> list[Ranked]:
             self._update_index(now)
-            self._count = self.index.count(last)
-            wanted = self._wanted(filters, without)._replace(as_of=last)
-            self.undated = 0 if last is None else self.index.undated(wanted)
-            if not self._count:
-                return []
-            asked = analyse(question, self.index.words(question), now)
-            return rank(asked, self.index.figures(asked, wanted, by_meaning=True), limit)
+            with self._index_as_of(last) as index:
+                self._count = index.count(last)
+                self.undated = 0 if last is None else index.undated(wanted)
+                if not self._count:
+                    return []
+                asked = analyse(question, index.words(question), now)
+                return rank(asked, index.figures(asked, wanted, by_meaning=True), limit)
 
         return self.index.ask(ranked)
+
+    @contextmanager
+    def _index_as_of(self, last: int | None) -> Iterator[TurnIndex]:
+        """Yields the index. If rows that were active at a time were superseded since, a copy with the logs of then."""
+        if last is None:
+            yield self.index
+            return
+        reader = self._library.reader(as_of=to_text(last))._replace(last=last)
+        logs: set[str] = set()
+        for entry in self._entries.values():
+            if entry.body_type == "jsonl" and entry.changed > last and entry.id not in logs:
+                with suppress(SlicebaseError):  # it cannot be read now: `tt validate` says why
+                    logs.update(reader.returned(entry.id))
+        if not logs:
+            yield self.index
+            return
+        then = sorted(logs.intersection(self._entries))
+        with self.index.copy() as copy:
+            copy.remove_sessions(then)
+            copy.add(chunk for name in then for chunk in self._chunks(reader, self._entries[name]))
+            yield copy
 
     def _wanted(self, filters: Filters, without: tuple[Term, ...]) -> TurnFilters:
         files = None if filters == EVERY_FILE else {entry.id for entry in self._library.list_files(filters)}
         return TurnFilters(sessions=files, without=without)
 
-    def candidates(self, found: Iterable[Ranked], as_of: int) -> list[Candidate]:
+    def candidates(self, found: Iterable[Ranked], as_of: int, last: int | None = None) -> list[Candidate]:
         """Returns chunks as candidate pieces, labelled as of a time, without those of files that have just changed.
 
-        A row that is in two parts is one row.
+        A row that is in two parts is one row. With `last`, rows are active that were active then.
         """
-        reader, rows, read = self._library.reader(as_of=to_text(as_of)), set[tuple[str, str]](), list[Candidate]()
+        reader = self._library.reader(as_of=to_text(as_of))._replace(last=last)
+        rows, read = set[tuple[str, str]](), list[Candidate]()
         for each in found:
             if (candidate := self._candidate(reader, each, as_of)) is None:
                 continue
