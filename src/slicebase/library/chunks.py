@@ -36,6 +36,7 @@ class LibraryChunks:
         self.index = index
         self._entries: dict[str, FileEntry] = {}
         self._count = 0
+        self._then: Recall | None = None  # the reader of the last ranking as of a time, which has read its logs
         self.undated = 0  # chunks without a date that would have passed the filters of the last ranking
 
     def __len__(self) -> int:
@@ -83,7 +84,7 @@ class LibraryChunks:
         if last is None:
             yield self.index
             return
-        reader = self._library.reader(as_of=to_text(last))._replace(last=last)
+        self._then = reader = self._library.reader(as_of=to_text(last))._replace(last=last)
         logs: set[str] = set()
         for entry in self._entries.values():
             if entry.body_type == "jsonl" and entry.changed > last and entry.id not in logs:
@@ -95,7 +96,8 @@ class LibraryChunks:
         then = sorted(logs.intersection(self._entries))
         with self.index.copy() as copy:
             copy.remove_sessions(then)
-            copy.add(chunk for name in then for chunk in self._chunks(reader, self._entries[name]))
+            chunks = (chunk for name in then for chunk in self._chunks(reader, self._entries[name]))
+            copy.add(chunk for chunk in chunks if chunk.time <= last)
             yield copy
 
     def _wanted(self, filters: Filters, without: tuple[Term, ...]) -> TurnFilters:
@@ -107,7 +109,7 @@ class LibraryChunks:
 
         A row that is in two parts is one row. With `last`, rows are active that were active then.
         """
-        reader = self._library.reader(as_of=to_text(as_of))._replace(last=last)
+        reader = self._reader(as_of, last)
         rows, read = set[tuple[str, str]](), list[Candidate]()
         for each in found:
             if (candidate := self._candidate(reader, each, as_of)) is None:
@@ -119,6 +121,13 @@ class LibraryChunks:
                 rows.add(row)
             read.append(candidate)
         return read
+
+    def _reader(self, as_of: int, last: int | None) -> Recall:
+        """Returns a reader; if the last ranking was as of this time, the one that has read its logs."""
+        then, self._then = self._then, None
+        if then and (then.now, then.last) == (as_of, last):
+            return then
+        return self._library.reader(as_of=to_text(as_of))._replace(last=last)
 
     def _candidate(self, reader: Recall, found: Ranked, as_of: int) -> Candidate | None:
         """Returns a chunk as a candidate piece; None if the file has just changed.

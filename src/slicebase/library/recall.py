@@ -171,7 +171,10 @@ class Recall(NamedTuple):
         yield from map(_piece, [row for row in found if row.file.id == part.id] or found[:1])
 
     def _rows_with(self, file: SliceFile) -> "list[_LocatedRow]":
-        return self.folder.once(f"rows {self.last}", file, lambda: _rows_of(self.logs.of(file), self.last))
+        return self.folder.once(f"rows {self.last}", file, lambda: _marked(self._all_rows(file), self.last))
+
+    def _all_rows(self, file: SliceFile) -> "list[tuple[Row, SliceFile]]":
+        return self.folder.once("all rows", file, lambda: _rows_of(self.logs.of(file)))
 
     def returned(self, file_id: str) -> list[str]:
         """Returns the files of a log in which a row was active at `last`, and was superseded since; else nothing."""
@@ -252,8 +255,8 @@ class _LocatedRow(NamedTuple):
         return self.row.time is not None and self.row.time <= moment
 
 
-def _rows_of(log: Sequence[SliceFile], last: int | None) -> list[_LocatedRow]:
-    """Returns the rows of a file and the others of its log, oldest first, with those that were active at a time.
+def _rows_of(log: Sequence[SliceFile]) -> list[tuple[Row, SliceFile]]:
+    """Returns the rows of a file and the others of its log, oldest first, each with its file.
 
     A row that is in two files, as after an unfinished move or a merge, counts once: in the file that was named, if it
     is there.
@@ -262,10 +265,14 @@ def _rows_of(log: Sequence[SliceFile], last: int | None) -> list[_LocatedRow]:
     for file in (log[0], *in_precedence(log)):
         for row in read_rows(file.body).rows:
             located.setdefault(row.line.raw, (row, file))
-    rows = [row for row, _ in located.values()]
+    return sorted(located.values(), key=lambda each: each[0].age_key)
+
+
+def _marked(located: Sequence[tuple[Row, SliceFile]], last: int | None) -> list[_LocatedRow]:
+    """Returns rows with whether they are active; with `last`, whether they were then."""
+    rows = [row for row, _ in located]
     holding = {row.line.raw for row in (active(rows) if last is None else active_at(rows, last))}
-    oldest_first = sorted(located.items(), key=lambda each: each[1][0].age_key)
-    return [_LocatedRow(row, file, raw in holding) for raw, (row, file) in oldest_first]
+    return [_LocatedRow(row, file, row.line.raw in holding) for row, file in located]
 
 
 def _piece(located: _LocatedRow) -> RecalledPiece:
