@@ -29,6 +29,7 @@ from slicebase.runs.records import Span
 
 _SHA256: Final = "sha256:"
 _SESSION: Final = "session:"
+_NAME: Final = "name"  # an attribute of a manifest beside its record
 # Of the digest of a turn's text, whose record has the complete digest of its content. Nobody can find two texts that
 # have these digits in common, of which one would be rendered as the other. In base64 they are shorter than a passage,
 # so that no purge takes them for text.
@@ -142,7 +143,7 @@ class Budget(Struct, frozen=True):
     turns: int | None = None
 
 
-class Manifest(Struct, frozen=True):
+class Manifest(Struct, frozen=True, dict=True):
     """The record of a context: the question, the pieces, what was left out, and the hash of the rendered text."""
 
     question: str
@@ -162,8 +163,8 @@ class Manifest(Struct, frozen=True):
 
     @property
     def manifest_id(self) -> str:
-        """The id of the manifest, which is made from its content."""
-        return manifest_id(manifest_bytes(self))
+        """The id of the manifest, which is made from its content: of one with purged words, from what it was before."""
+        return str(self.__dict__.get(_NAME) or manifest_id(manifest_bytes(self)))
 
     @property
     def id(self) -> str:
@@ -172,6 +173,12 @@ class Manifest(Struct, frozen=True):
 
     def __repr__(self) -> str:
         return f"Manifest(id={self.id!r}, question={self.question[:60]!r}, pieces={len(self.pieces)})"
+
+
+def named(manifest: Manifest, name: str) -> Manifest:
+    """Returns a manifest of which a purge has replaced words, with the id by which it was recorded."""
+    manifest.__dict__[_NAME] = name
+    return manifest
 
 
 def manifest_id(record: bytes) -> str:
