@@ -248,3 +248,27 @@ def test_it_is_the_context_of_a_workspace_that_has_only_the_rows_up_to_that_time
         for path, body in then:
             path.write_bytes(body)
         assert later.manifest == memory.context("boats by the mill", as_of=to_text(last), record=False).manifest
+
+
+def test_filters_of_time_take_rows_by_their_own_dates(memory: Slicebase, clock: list[int]) -> None:
+    """The rows of a log that was changed after a day were all after it, and none was before."""
+    log = memory.library.create("Log", "Rows.", type="jsonl")
+    for number in range(4):
+        clock[0] = T + number * DAY
+        memory.library.remember(log.id, f"heron {number}")
+    memory.library.create("Page", "A page.", body="# Heron\n\nA heron.")
+    clock[0] = T + 9 * DAY
+
+    def found(filters: str, as_of: int | None = None) -> list[str]:
+        moment = None if as_of is None else (T + as_of * DAY) / 1000
+        context = memory.context(f"heron {filters}", as_of=moment, record=False)
+        return sorted(piece.text.partition("\n")[0] for piece in context.pieces)
+
+    days = [to_text(T + number * DAY)[:10] for number in range(5)]
+    assert found("") == ["# Heron", "heron 0", "heron 1", "heron 2", "heron 3"]
+    assert found(f"before:{days[2]}") == ["heron 0", "heron 1"]
+    assert found(f"after:{days[2]}") == ["# Heron", "heron 2", "heron 3"]
+    assert found(f"after:{days[1]} before:{days[2]}") == ["heron 1"]
+    assert found(f"after:{days[1]}", as_of=2) == ["heron 1", "heron 2"]
+    assert found(f"after:{days[4]}") == []
+    assert found(f"kind:context before:{days[1]}") == ["heron 0"]

@@ -114,6 +114,16 @@ class TurnIndex:
         sql = f"SELECT count(*) FROM turn WHERE time BETWEEN 0 AND {LAST_UNDATED} AND {where}"
         return int(self._connection.execute(sql, values).get)
 
+    def outside(
+        self, sessions: Iterable[str], since: int | None, before: int | None, *, undated: bool = False
+    ) -> list[str]:
+        """Returns the turns of sessions that are dated before `since`, or not before `before`, and the undated ones."""
+        dated, values = conditions(TurnFilters(since=since, before=before))
+        unknown = f"time BETWEEN 0 AND {LAST_UNDATED}"
+        other = f"{unknown} OR NOT ({dated})" if undated else f"NOT ({unknown}) AND NOT ({dated})"
+        sql = f"SELECT id FROM turn WHERE session IN (SELECT number FROM session WHERE id IN {CHOSEN}) AND ({other})"
+        return [turn for (turn,) in self._connection.execute(sql, (canonical(sorted(sessions)).decode(), *values))]
+
     @property
     def mark(self) -> str:
         """How much of the truth is in the index; empty for an empty index."""

@@ -15,7 +15,7 @@ from slicebase.context.ranking import Ranked, rank
 from slicebase.context.recall import RecalledPiece
 from slicebase.core.hashing import digest, xxh64
 from slicebase.core.refs import parse, recorded
-from slicebase.core.times import to_text
+from slicebase.core.times import milliseconds, to_text
 from slicebase.errors import SlicebaseError
 from slicebase.files.body.sections import section_ref
 from slicebase.files.freshness import Label, label_at
@@ -64,11 +64,11 @@ class LibraryChunks:
         Chunks of files that do not pass the filters, those with words of `without`, and those that are later than
         `last`, are left out.
         """
-        wanted = self._wanted(filters, without)._replace(as_of=last)
 
         def ranked() -> list[Ranked]:
             self._update_index(now)
             with self._index_as_of(last) as index:
+                wanted = self._wanted(index, filters, without)._replace(as_of=last)
                 self._count = index.count(last)
                 self.undated = 0 if last is None else index.undated(wanted)
                 if not self._count:
@@ -100,9 +100,20 @@ class LibraryChunks:
             copy.add(chunk for chunk in chunks if chunk.time <= last)
             yield copy
 
-    def _wanted(self, filters: Filters, without: tuple[Term, ...]) -> TurnFilters:
-        files = None if filters == EVERY_FILE else {entry.id for entry in self._library.list_files(filters)}
-        return TurnFilters(sessions=files, without=without)
+    def _wanted(self, index: TurnIndex, filters: Filters, without: tuple[Term, ...]) -> TurnFilters:
+        """Returns the filters for chunks. A row counts with its own date, other chunks with that of their file."""
+        if filters == EVERY_FILE:
+            return TurnFilters(without=without)
+        passing = {entry.id for entry in self._library.list_files(filters)}
+        given = filters.changed_since, filters.changed_before
+        since, before = (None if each is None else milliseconds(each) for each in given)
+        if since is None and before is None:
+            return TurnFilters(sessions=passing, without=without)
+        anytime = filters._replace(changed_since=None, changed_before=None)
+        logs = {entry.id for entry in self._library.list_files(anytime) if entry.body_type == "jsonl"}
+        spans = since if since is None else since + 1, before
+        other = {*index.outside(logs - passing, *spans, undated=True), *index.outside(logs & passing, *spans)}
+        return TurnFilters(sessions=passing | logs, without=without, but=other)
 
     def candidates(self, found: Iterable[Ranked], as_of: int, last: int | None = None) -> list[Candidate]:
         """Returns chunks as candidate pieces, labelled as of a time, without those of files that have just changed.
