@@ -208,19 +208,24 @@ HEX_OTHERS = ("01JRVN11000000000000000002", "01234567-a-name", "0c0c0c0c-2000-40
 def test_what_is_printed_short_names_one_thing_whatever_else_there_is(
     tmp_path_factory: pytest.TempPathFactory, files: set[str], turns: set[str], runs: set[str]
 ) -> None:
-    """Every kind of thing counts that a verb finds by a bare id: a context says only the ids of its turns."""
+    """Every kind of thing counts that a verb finds by a bare id: a context says only the ids of its turns.
+
+    Of sections and rows, a context shows the beginning of their file's id.
+    """
     folder = tmp_path_factory.mktemp("short")
     with Slicebase.init(folder) as memory:
         for file in files:
-            memory.library.create("Deploys", "S.", id=file)
+            memory.library.create("Deploys", "S.", id=file, body="Deploys.")
+        log = memory.library.create("Log", "S.", type="jsonl")
+        memory.library.remember(log.id, "deploys")
         for run in runs:
             memory.runs.start(run, "o", "d")
         records = [record(1, id=turn, session_id="s", content=f"deploys {turn}") for turn in turns]
         (folder / "graph.json").write_text(json.dumps({"turns": records, "edges": []}))
         memory.import_(folder / "graph.json", format="graph")
         pieces = memory.context("deploys", 4000).manifest.pieces
-        printed = [(piece.shown, piece.ref) for piece in pieces if piece.ref.startswith("turn:")]
-        assert len(printed) == len(turns)
+        printed = [(piece.shown, piece.ref) for piece in pieces]
+        assert len([ref for _, ref in printed if ref.startswith("turn:")]) == len(turns)
         printed += [(short, f"file:{file}") for file, short in short_places(memory, files).items()]
         for short, whole in printed:
             assert str(memory.names.ref(short, EVERYTHING)) == whole

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
     from slicebase.base import Slicebase
     from slicebase.context.assemble import Context
-    from slicebase.context.manifest import Manifest, PieceChange
+    from slicebase.context.comparison import PieceChange
+    from slicebase.context.manifest import Manifest
 
 
 @click.command()
@@ -64,7 +65,7 @@ def context(
         raise click.UsageError("Give one of: a question, --again, --diff.")
     _refuse_ignored(ctx)
     base = open_base(ctx)
-    from slicebase.context.manifest import differences  # imported here for a fast start
+    from slicebase.context.comparison import differences  # imported here for a fast start
 
     if diff is not None:
         before, after = map(base.manifest, diff)

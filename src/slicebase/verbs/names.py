@@ -132,7 +132,11 @@ def _begun(parts: "Parts", beginnings: Collection[str]) -> set[str]:
 
 
 def shown_in_context(parts: "Parts") -> Callable[[str], str]:
-    """Returns a function that makes a reference short for a context: of a turn, its id alone if nothing begins so."""
+    """Returns a function that makes a reference short for a context.
+
+    Of a turn, it is the short id alone if nothing else begins so. Of a file, and of a part of one, the file's id is
+    short.
+    """
 
     @cache
     def files() -> frozenset[str]:
@@ -141,7 +145,18 @@ def shown_in_context(parts: "Parts") -> Callable[[str], str]:
         index = parts.finder.index
         return index.ask_again(like_turns) if index.has_files() else frozenset()
 
-    return lambda reference: parts.truth.shown(reference, files())
+    @cache
+    def short(file: str) -> str:
+        return _short_files(parts, {file})[file]
+
+    def shown(reference: str) -> str:
+        kind, _, name = reference.partition(":")
+        if kind not in _IN_FILES:
+            return parts.truth.shown(reference, files())
+        file = name.partition("/" if kind == "row" else "@" if kind == "sec" else "\n")[0]
+        return f"{kind}:{short(file)}{name[len(file) :]}"
+
+    return shown
 
 
 _NAMED_IN_TEXT: Final = rf"\b(?:{ULID}|sn_[0-9a-f]{{32}})\b"  # compiled on first use for a fast start
