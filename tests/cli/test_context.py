@@ -193,6 +193,12 @@ def test_a_context_as_of_a_time_says_how_many_texts_have_no_date(imported: Tt, t
 
 def test_nothing_found_is_exit_status_1(imported: Tt) -> None:
     assert imported("context", "zyxwvut").exit == 1
+    assert "room" not in imported("context", "zyxwvut").err
+
+
+def test_a_budget_without_room_for_anything_says_so(imported: Tt) -> None:
+    done = imported("context", QUESTION, "--tokens", "80")
+    assert (done.exit, "has room in 80 tokens" in done.err) == (1, True)
 
 
 def test_replay_gives_the_same_bytes(imported: Tt) -> None:

@@ -13,6 +13,7 @@ from slicebase.context.manifest import Budget, LeftOut
 from slicebase.context.words import Word
 from slicebase.core.hashing import tokens
 from slicebase.runs.records import Span
+from tests.context.rendered import pieces_in
 
 AS_OF = "2026-01-31T12:00:00.000Z"
 LONG = "word " * 2000
@@ -269,3 +270,31 @@ def test_a_small_budget_has_an_excerpt_of_the_best_candidate(budget: int) -> Non
     found = built(candidate("a", LONG), candidate("b"), budget=budget)
     assert found.pieces[0].ref == "turn:a"
     assert found.tokens <= budget
+
+
+def test_a_text_with_a_long_run_of_signs_takes_no_room_from_the_others() -> None:
+    """Each piece beside it had a mark of 300 signs: ten times what it says."""
+    quiet = [candidate(f"t{number}", time=number) for number in range(40)]
+    loud = candidate("loud", "@" * 300, time=20)
+    found = built(loud, *quiet, budget=1500)
+    assert len(found.pieces) == len(quiet) + 1
+    assert {len(line.split()[0]) for line in found.text.split("\n") if re.match("@+ turn:t", line)} == {1}
+    assert [piece.text for piece in pieces_in(found.text)].count("@" * 300) == 1
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(st.tuples(st.sampled_from("gh"), st.integers(0, 3), st.text("@`~ \n\rax", max_size=90)), max_size=9),
+    st.integers(100, 400),
+)
+def test_texts_of_any_signs_are_read_again_and_never_pass_the_budget(
+    given_texts: list[tuple[str, int, str]], budget: int
+) -> None:
+    candidates = [
+        candidate(str(number), text, group, time) for number, (group, time, text) in enumerate(given_texts) if text
+    ]
+    found = built(*candidates, budget=budget)
+    assert found.tokens <= budget
+    assert [piece.text for piece in pieces_in(found.text)] == [
+        found.texts[each.text_hash] for each in found.manifest.pieces
+    ]

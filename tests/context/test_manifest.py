@@ -10,13 +10,12 @@ from msgspec.structs import replace
 
 from slicebase import Slicebase
 from slicebase.context.assemble import Candidate, Context, assemble
+from slicebase.context.comparison import PieceChange, differences
 from slicebase.context.manifest import (
     Budget,
     LeftOut,
-    PieceChange,
     PinnedPiece,
     ReplayProblem,
-    differences,
     left_out,
     manifest_bytes,
     read_manifest,
@@ -31,6 +30,7 @@ from tests.conversations import name
 
 AS_OF = "2026-01-31T12:00:00.000Z"
 TURN = "00000000-0000-4000-8000-000000000000"
+FILE = "01J9AD7000C58M61CMPPZDW8VM"
 
 
 def candidate(name: str, text: str, group: str = "g", score: int = 1) -> Candidate:
@@ -68,9 +68,22 @@ def test_the_text_of_a_turn_is_pinned_by_so_many_digits_that_no_other_text_has_t
 words = st.text("ab·:_ ", max_size=6)
 pinned = st.builds(
     PinnedPiece,
-    ref=st.sampled_from([f"turn:{TURN}", "turn:x", "row:f/r", f"sn_{'0' * 32}"]),
-    shown=st.sampled_from([TURN[:8], TURN[:9], f"turn:{TURN[:8]}", "row:f/r"]),
-    corpus=st.sampled_from(["session:s", "file:f"]),
+    ref=st.sampled_from(
+        [f"turn:{TURN}", "turn:x", "row:f/r", f"row:{FILE}/f", f"sec:{FILE}@0#a", f"file:{FILE}", f"sn_{'0' * 32}"]
+    ),
+    shown=st.sampled_from(
+        [
+            TURN[:8],
+            TURN[:9],
+            f"turn:{TURN[:8]}",
+            "row:f/r",
+            "8",
+            f"row:{FILE[:8]}/f",
+            f"sec:{FILE}@0#a",
+            f"sec:{FILE[:9]}@0#a",
+        ]
+    ),
+    corpus=st.sampled_from(["session:s", "file:f", f"file:{FILE}"]),
     group=st.sampled_from(["session:s", "file:f", "Title · file:f"]),
     label=st.lists(words, max_size=4).map(" · ".join),
     span=st.builds(Span, start=st.integers(0, 9), end=st.integers(9, 20)),
@@ -80,7 +93,7 @@ pinned = st.builds(
 )
 
 
-@settings(max_examples=150)
+@settings(max_examples=300)
 @given(st.lists(pinned, max_size=6).map(tuple))
 def test_the_compact_form_of_any_pieces_is_read_as_what_it_was_made_from(pieces: tuple[PinnedPiece, ...]) -> None:
     manifest = replace(built(candidate("a", "one")).manifest, pieces=pieces)
@@ -92,6 +105,18 @@ def test_a_recorded_context_takes_few_bytes_for_each_piece_and_none_for_each_can
     found = built(*offered, budget=Budget(600))
     assert found.manifest.considered == 256
     assert len(manifest_bytes(found.manifest)) < 900 + 105 * len(found.pieces)
+
+
+def test_the_row_of_a_file_names_it_by_its_beginning_and_is_stored_without_its_id() -> None:
+    row = built(candidate("a", "one")).manifest.pieces[0]
+    row = replace(row, ref=f"row:{FILE}/{FILE}", shown=f"row:{FILE[:8]}/{FILE}", corpus=f"file:{FILE}", group="Rows")
+    manifest = replace(built(candidate("a", "one")).manifest, pieces=(row,))
+    stored = manifest_bytes(manifest)
+    assert f'"row:/{FILE} 8"'.encode() in stored
+    assert read_manifest(stored) == manifest
+    assert read_manifest(stored.replace(b"row:/", f"row:{FILE}/".encode(), 1).replace(b" 8", b" row:x")) == replace(
+        manifest, pieces=(replace(row, shown="row:x"),)
+    )
 
 
 @given(st.lists(st.builds(LeftOut, st.text(), st.text(), st.integers(-(2**53) + 1, 2**53 - 1)), max_size=5))

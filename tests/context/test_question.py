@@ -1,3 +1,5 @@
+import re
+
 import pytest
 
 from slicebase.context.question import Question, analyse
@@ -50,6 +52,24 @@ def test_a_question_is_about_its_author_unless_it_asks_what_the_other_one_said(t
 )
 def test_a_question_asks_for_help_unless_it_looks_back(text: str, expected: bool) -> None:
     assert asked(text).wants_help == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("what did Will say", ["will", "say"]),
+        ("Did May agree?", ["may", "agree"]),
+        ("Will's plan, and what May's was", ["will", "plan", "may"]),
+        ("and “Will” Smith, or will they", ["will", "smith"]),
+        ("Will it work? Will they?", ["work"]),
+        ("What Will Happen To The Fox", ["happen", "fox"]),
+        ("what may happen, in May", ["happen"]),
+        ("what did May say in May", ["say"]),
+    ],
+)
+def test_a_word_that_only_asks_counts_where_it_is_the_name_of_a_person(text: str, expected: list[str]) -> None:
+    known = [Word(word, word) for word in re.findall(r"[a-z]+", text.lower()) if word != "s"]
+    assert [word.text for word in analyse(text, known).words] == expected
 
 
 def test_only_the_first_words_of_a_pasted_page_are_searched() -> None:

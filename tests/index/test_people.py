@@ -65,3 +65,19 @@ def test_a_nickname_of_later_is_not_known_yet(index: TurnIndex) -> None:
     index.add([IndexedTurn("9", "s", 1009 * DAY, (), "Robin: call me Hood, I paint mills")])
     assert 3 in labelled(index, "What does Hood say about boats?")
     assert 3 not in labelled(index, "What does Hood say about boats?", TurnFilters(as_of=1008 * DAY))
+
+
+@pytest.mark.parametrize(
+    ("written", "asked"),
+    [
+        ("Müller", "Mueller"), ("Müller", "Muller"), ("Mueller", "Mueller"), ("Søren", "Soren"), ("Søren", "Soeren"),
+        ("Łukasz", "Lukasz"), ("Þór", "Thor"), ("Işık", "Isik"), ("Strauß", "Strauss"), ("Ёлка", "Елка"),
+        ("Ελένη", "ΕΛΕΝΗ"), ("José", "Jose"), ("Jose\u0301 Pérez", "José"), ("محمّد", "محمد"), ("राहुल", "राहुल"),
+        ("สมชาย", "สมชาย"), ("สุชาติ", "สุชาติ"), ("田中", "田中"), ("김철수", "김철수"), ("נָעֳמִי", "נעמי"),
+    ],
+)  # fmt: skip
+def test_a_name_is_that_of_its_label_in_every_form_in_which_people_write_it(written: str, asked: str) -> None:
+    with TurnIndex() as index:
+        texts = (f"{written}: I paint boats", "Ada: I paint boats", "I paint boats")
+        index.add(IndexedTurn(str(number), "s", (1000 + number) * DAY, (), text) for number, text in enumerate(texts))
+        assert labelled(index, f"{asked} paint boats?") == {0}

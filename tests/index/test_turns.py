@@ -503,3 +503,23 @@ def test_a_turn_without_a_date_is_on_no_date(index: TurnIndex) -> None:
     for text in ("in January", "in January 1970", "on 1970-01-01", "in 1970"):
         question = analyse(text, index.words(text))
         assert [each.turn for each in rank(question, index.figures(question), 9)] == ["dated"] * (text == "in January")
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        ("parseHttpHeader", "parse_http_header fails"),
+        ("ParseHTTPHeader", "parse_http_header fails"),
+        ("dryRun", "set --dry-run"),
+        ("UserMedia", "getUserMedia waits"),
+        ("parsehttpheader", None),  # not written like a name of several words
+        ("fooBarTheOf", None),
+    ],
+)
+def test_a_name_that_no_turn_has_is_found_by_its_parts(asked: str, expected: str | None) -> None:
+    with TurnIndex() as index:
+        texts = ("parse_http_header fails", "set --dry-run", "getUserMedia waits", "an ordinary text")
+        index.add(IndexedTurn(text, "s", number, (), text) for number, text in enumerate(texts))
+        question = analyse(f"why does {asked}?", index.words(f"why does {asked}?"))
+        best = max(rank(question, index.figures(question), 9), key=lambda each: each.score, default=None)
+        assert (best.turn if best else None) == expected

@@ -98,9 +98,26 @@ def test_without_the_package_contexts_are_built_without_it_and_doctor_says_so(
     before = memory.context(QUESTION, 400)
     switch(memory, on=True)
     monkeypatch.setattr(module, "_NEEDED", ("no_such_package",))
-    monkeypatch.setattr(module, "word_vectors", module.word_vectors.__wrapped__)
+    monkeypatch.setattr(module, "_loaded", module._loaded.__wrapped__)
     assert memory.context(QUESTION, 400).pieces == before.pieces
-    assert [complaint.message for complaint in memory.doctor()[0] if "word vectors" in complaint.message]
+    assert [complaint.message for complaint in memory.doctor()[0] if "word vectors are not" in complaint.message]
+
+
+@pytest.mark.parametrize("weights", [None, b"", b"no weights", 8 * b"\xff", b"\x02\0\0\0\0\0\0\0{}"])
+def test_with_another_version_of_the_package_or_a_damaged_one_contexts_are_built_without_it(
+    memory: Slicebase, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, weights: bytes | None
+) -> None:
+    """The index was called damaged, and no context was built."""
+    before = memory.context(QUESTION, 400)
+    switch(memory, on=True)
+    if weights is not None:
+        file = tmp_path / module._WEIGHTS
+        file.parent.mkdir()
+        file.write_bytes(weights)
+    monkeypatch.setattr(module, "_folder", lambda: tmp_path)
+    monkeypatch.setattr(module, "_loaded", module._loaded.__wrapped__)
+    assert memory.context(QUESTION, 400).pieces == before.pieces
+    assert [complaint.message for complaint in memory.doctor()[0] if "word vectors cannot be read" in complaint.message]
 
 
 def test_rankings_do_not_depend_on_the_order_in_which_turns_are_added() -> None:

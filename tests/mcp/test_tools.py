@@ -187,6 +187,7 @@ def test_what_is_less_than_was_asked_for_is_said(one_agent: Agent) -> None:
         assert said in text_of(found)
     assert "note" not in one_agent.result("search", query="git index")
     assert "Narrowed by -it" in text_of(one_agent.call("context", question="why run git -it", tokens=500))
+    assert "has room in 70 tokens" in text_of(one_agent.call("context", question="git", tokens=70))
 
 
 def test_a_search_without_results_says_what_to_try(one_agent: Agent) -> None:

@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from slicebase import Slicebase
@@ -197,3 +197,78 @@ def test_it_is_the_context_of_a_workspace_that_has_only_the_turns_up_to_that_tim
     assert one.undated == len([each for each in history if not each.time])
     expected = msgspec.structs.replace(other.manifest, filters={**other.manifest.filters, "undated": one.undated})
     assert one.manifest == expected
+
+
+# Rows that were superseded later
+
+
+def test_a_row_that_was_superseded_later_counts_as_it_did_then(memory: Slicebase, clock: list[int]) -> None:
+    log = memory.library.create("Log", "Rows.", type="jsonl")
+    row = ""
+    for number, text in enumerate(("five herons", "eight herons", "ten herons")):
+        clock[0] = T + (number + 1) * DAY
+        row = memory.library.remember(log.id, text, supersedes=[row] if row else []).ref.partition("/")[2]
+
+    def found(days: float) -> list[tuple[str, str]]:
+        context = memory.context("herons", as_of=(T + days * DAY) / 1000)
+        assert memory.context_again(context.id).id == context.id
+        assert memory.replay(context.id).text == context.text
+        return [(piece.text, piece.label) for piece in context.pieces]
+
+    assert found(0) == []
+    assert found(1) == [("five herons", "row of 2024-10-05")]
+    assert found(2.5) == [("eight herons", "row of 2024-10-06")]
+    assert found(3) == [("ten herons", "row of 2024-10-07")]
+    assert [piece.text for piece in memory.context("herons").pieces] == ["ten herons"]
+
+
+@settings(max_examples=8, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(0, 2), st.sampled_from(WORDS), st.integers(0, 3)), min_size=1, max_size=9),
+    st.integers(0, 8),
+)
+@example([(0, WORDS[0], 0), (1, WORDS[0], 0), (0, WORDS[1], 0)], 1)
+def test_it_is_the_context_of_a_workspace_that_has_only_the_rows_up_to_that_time(
+    steps: list[tuple[int, str, int]], chosen: int
+) -> None:
+    """Each step appends a row to one of three logs; it supersedes one that is there, if there are so many."""
+    last = T + min(chosen, len(steps) - 1) * DAY
+    clock, rows, then = [T - DAY], [list[str]() for _ in range(3)], list[tuple[Path, bytes]]()
+    with TemporaryDirectory() as folder, Slicebase.init(Path(folder), clock=lambda: clock[0] / 1000) as memory:
+        logs = [memory.library.create(f"Log {number}", "Rows.", type="jsonl").id for number in range(3)]
+        for number, (log, word, place) in enumerate(steps):
+            clock[0] = T + number * DAY
+            old = rows[log][place : place + 1]
+            added = memory.library.remember(logs[log], f"{word} and boats {number}", supersedes=old)
+            rows[log].append(added.ref.partition("/")[2])
+            if clock[0] == last:
+                then = [(path, path.read_bytes()) for path in (memory.root / ".slices").iterdir()]
+        clock[0] = T + 20 * DAY
+        later = memory.context("boats by the mill", as_of=to_text(last), record=False)
+        for path, body in then:
+            path.write_bytes(body)
+        assert later.manifest == memory.context("boats by the mill", as_of=to_text(last), record=False).manifest
+
+
+def test_filters_of_time_take_rows_by_their_own_dates(memory: Slicebase, clock: list[int]) -> None:
+    """The rows of a log that was changed after a day were all after it, and none was before."""
+    log = memory.library.create("Log", "Rows.", type="jsonl")
+    for number in range(4):
+        clock[0] = T + number * DAY
+        memory.library.remember(log.id, f"heron {number}")
+    memory.library.create("Page", "A page.", body="# Heron\n\nA heron.")
+    clock[0] = T + 9 * DAY
+
+    def found(filters: str, as_of: int | None = None) -> list[str]:
+        moment = None if as_of is None else (T + as_of * DAY) / 1000
+        context = memory.context(f"heron {filters}", as_of=moment, record=False)
+        return sorted(piece.text.partition("\n")[0] for piece in context.pieces)
+
+    days = [to_text(T + number * DAY)[:10] for number in range(5)]
+    assert found("") == ["# Heron", "heron 0", "heron 1", "heron 2", "heron 3"]
+    assert found(f"before:{days[2]}") == ["heron 0", "heron 1"]
+    assert found(f"after:{days[2]}") == ["# Heron", "heron 2", "heron 3"]
+    assert found(f"after:{days[1]} before:{days[2]}") == ["heron 1"]
+    assert found(f"after:{days[1]}", as_of=2) == ["heron 1", "heron 2"]
+    assert found(f"after:{days[4]}") == []
+    assert found(f"kind:context before:{days[1]}") == ["heron 0"]

@@ -208,22 +208,67 @@ HEX_OTHERS = ("01JRVN11000000000000000002", "01234567-a-name", "0c0c0c0c-2000-40
 def test_what_is_printed_short_names_one_thing_whatever_else_there_is(
     tmp_path_factory: pytest.TempPathFactory, files: set[str], turns: set[str], runs: set[str]
 ) -> None:
-    """Every kind of thing counts that a verb finds by a bare id: a context says only the ids of its turns."""
+    """Every kind of thing counts that a verb finds by a bare id: a context says only the ids of its turns.
+
+    Of sections and rows, a context shows the beginning of their file's id.
+    """
     folder = tmp_path_factory.mktemp("short")
     with Slicebase.init(folder) as memory:
         for file in files:
-            memory.library.create("Deploys", "S.", id=file)
+            memory.library.create("Deploys", "S.", id=file, body="Deploys.")
+        log = memory.library.create("Log", "S.", type="jsonl")
+        memory.library.remember(log.id, "deploys")
         for run in runs:
             memory.runs.start(run, "o", "d")
         records = [record(1, id=turn, session_id="s", content=f"deploys {turn}") for turn in turns]
         (folder / "graph.json").write_text(json.dumps({"turns": records, "edges": []}))
         memory.import_(folder / "graph.json", format="graph")
         pieces = memory.context("deploys", 4000).manifest.pieces
-        printed = [(piece.shown, piece.ref) for piece in pieces if piece.ref.startswith("turn:")]
-        assert len(printed) == len(turns)
+        printed = [(piece.shown, piece.ref) for piece in pieces]
+        assert len([ref for _, ref in printed if ref.startswith("turn:")]) == len(turns)
         printed += [(short, f"file:{file}") for file, short in short_places(memory, files).items()]
         for short, whole in printed:
             assert str(memory.names.ref(short, EVERYTHING)) == whole
+
+
+@hypothesis.settings(max_examples=6 * MORE, deadline=None)
+@hypothesis.given(
+    turns=st.sets(st.sampled_from(HEX_TURNS), min_size=1),
+    later_turns=st.sets(st.sampled_from((*HEX_TURNS, "01234567-1000-4000-8000-000000000001"))),
+    files=st.sets(st.sampled_from((*HEX_FILES, "01234567", "0b0b0b0b"))),
+    runs=st.sets(st.sampled_from((*HEX_OTHERS, "0a0a0a0a", "0b0b0b0b-1", "01234567"))),
+)
+@hypothesis.example(turns=set(HEX_TURNS[:1]), later_turns=set(), files={"0a0a0a0a"}, runs=set())
+@hypothesis.example(turns=set(HEX_TURNS[:1]), later_turns=set(HEX_TURNS[2:3]), files={"0b0b0b0b"}, runs=set())
+def test_what_was_printed_short_never_names_another_thing_that_came_later(
+    tmp_path_factory: pytest.TempPathFactory, turns: set[str], later_turns: set[str], files: set[str], runs: set[str]
+) -> None:
+    """A person may choose a name that is the short id of a turn in a context of yesterday, or the other way round."""
+    folder = tmp_path_factory.mktemp("later")
+    with Slicebase.init(folder) as memory:
+        import_turns(memory, turns)
+        pieces = memory.context("deploys", 4000).manifest.pieces
+        printed = [(piece.shown, piece.ref) for piece in pieces]
+        for file in sorted(files):
+            memory.library.create("Rotation", "S.", id=file)
+            printed += [(short, f"file:{whole}") for whole, short in short_places(memory, [file]).items()]
+        for run in runs:
+            memory.runs.start(run, "o", "d")
+        if later_turns - turns:
+            import_turns(memory, later_turns - turns)
+        for short, whole in printed:
+            try:
+                assert str(memory.names.ref(short, EVERYTHING)) == whole
+            except SlicebaseError as error:
+                assert error.code == "ambiguous-id"
+            assert str(memory.names.ref(whole, EVERYTHING)) == whole
+
+
+def import_turns(memory: Slicebase, turns: set[str]) -> None:
+    records = [record(1, id=turn, session_id=f"of-{turn}", content=f"deploys {turn}") for turn in turns]
+    graph = memory.root / "graph.json"
+    graph.write_text(json.dumps({"turns": records, "edges": []}))
+    memory.import_(graph, format="graph")
 
 
 # Commands

@@ -108,6 +108,14 @@ def test_a_workspace_is_verified_after_a_purge_and_says_what_was_purged(memory: 
     assert "PURGED" in {finding.status for finding in verdict.findings}
 
 
+def test_a_context_of_which_words_were_purged_keeps_its_id(memory: Slicebase) -> None:
+    """Its id was made from what is left, and named nothing."""
+    built = [memory.context(question).id for question in ("Where does Ada Example live?", f"Is it true that {SECRET}?")]
+    purge(memory, "session:s")
+    with Slicebase.open(memory.root) as opened:
+        assert [opened.manifest(each).id for each in built] == built
+
+
 def test_a_run_that_quoted_purged_text_goes_on(memory: Slicebase) -> None:
     """Ruling 46: only the strings that hold purged text become tombstones."""
     purge(memory, "session:s")

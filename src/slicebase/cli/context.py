@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
     from slicebase.base import Slicebase
     from slicebase.context.assemble import Context
-    from slicebase.context.manifest import Manifest, PieceChange
+    from slicebase.context.comparison import PieceChange
+    from slicebase.context.manifest import Manifest
 
 
 @click.command()
@@ -56,14 +57,15 @@ def context(
     """Build a cited context for a question, and record its manifest.
 
     The context is Markdown for a model. Pieces are fenced, with their sources, dates and short ids. A question may
-    have -word and the filters of `tt search`. Exit status 1 if nothing was found, or if the compared contexts differ.
+    have -word and the filters of `tt search`. Exit status 1 if nothing was found or has room, or if the compared
+    contexts differ.
     """
     question = as_query(words) if words else None
     if sum(given is not None for given in (question, again, diff)) != 1:
         raise click.UsageError("Give one of: a question, --again, --diff.")
     _refuse_ignored(ctx)
     base = open_base(ctx)
-    from slicebase.context.manifest import differences  # imported here for a fast start
+    from slicebase.context.comparison import differences  # imported here for a fast start
 
     if diff is not None:
         before, after = map(base.manifest, diff)
@@ -102,6 +104,8 @@ def print_context(base: "Slicebase", built: "Context", explain: bool, as_json: b
         used = f"{manifest.tokens_used} of {manifest.budget.tokens} tokens"
         unrecorded = "" if built.recorded else " (not recorded)"
         note(f"{counted(len(manifest.pieces), 'piece')}, {used}; {built.id}{unrecorded}")
+    if not built.pieces and built.left_out:
+        note(f"nothing of what was found ({len(built.left_out)}) has room in {manifest.budget.tokens} tokens")
     if built.narrowed_by:
         note(f"narrowed by {', '.join(built.narrowed_by)}; in quotation marks, that is text")
     if built.undated:

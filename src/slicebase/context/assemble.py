@@ -20,7 +20,7 @@ from slicebase.context.manifest import (
     pinned_hash,
     usually_shown,
 )
-from slicebase.context.render import RENDERER, Sheet, heading, one_line, render
+from slicebase.context.render import RENDERER, Sheet, heading, mark_length, one_line, render
 from slicebase.context.words import Word, character_start, folded, in_usual_form, next_character, without_unspaced
 from slicebase.core.hashing import BYTES_PER_TOKEN, TOKENIZER, digest, tokens
 from slicebase.graph.policy import SlicePolicyV1
@@ -110,6 +110,10 @@ _LEAST_TOKENS: Final = 120
 _SHORTEST_EXCERPT: Final = 20
 _USUAL_SHARE: Final = 32
 _LARGEST_SHARE: Final = 4
+# Every piece of a group has a mark as long as the longest: a text that needs a longer one than this stands apart, so
+# that the others do not become dear.
+_LONGEST_MARK: Final = 8
+_APART: Final = "apart"
 # When so many candidates in a row do not fit, the budget is full: the texts of the others are not read.
 _MISSES: Final = 12
 
@@ -348,7 +352,7 @@ class _Filling:
             ref=candidate.ref,
             shown=self._shown(candidate.ref),
             corpus=candidate.corpus,
-            group=candidate.group,
+            group=candidate.group if mark_length(text) <= _LONGEST_MARK else f"{candidate.group} · {_APART}",
             label=one_line(candidate.label),
             span=span,
             length=len(candidate.text),
@@ -360,6 +364,6 @@ class _Filling:
 def _in_reading_order(chosen: Sequence[tuple[Candidate, PinnedPiece]], groups: Sequence[str] = ()) -> list[PinnedPiece]:
     """Returns the pieces by group, the group with the best piece first; within a group in order of time."""
     rank = {group: place - len(groups) for place, group in enumerate(groups)}
-    for place, (candidate, _) in enumerate(chosen):
-        rank.setdefault(candidate.group, place)
-    return [piece for _, piece in sorted(chosen, key=lambda each: (rank[each[0].group], each[0].order))]
+    for place, (_, piece) in enumerate(chosen):
+        rank.setdefault(piece.group, place)
+    return [piece for _, piece in sorted(chosen, key=lambda each: (rank[each[1].group], each[0].order))]

@@ -1,13 +1,56 @@
-"""Two contexts side by side: every piece of either, with what differs in it."""
+"""Two contexts compared: what differs, and every piece of either side by side."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from typing import Literal
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal, NamedTuple
 
 from msgspec import Struct
 
-from slicebase.context.manifest import LeftOut, Manifest, PieceChange, PinnedPiece, differences
+from slicebase.context.manifest import LeftOut, Manifest, PinnedPiece
 from slicebase.runs.records import Span
+
+PieceChangeKind = Literal["added", "removed", "changed"]
+
+
+class PieceChange(NamedTuple):
+    """A difference in one piece between two contexts."""
+
+    change: PieceChangeKind
+    ref: str
+    what: str  # for a removed piece the reason, for a changed one the fields that differ
+
+
+def differences(before: Manifest, after: Manifest, left: Sequence[LeftOut] | None = None) -> list[PieceChange]:
+    """Returns the removed pieces, then the added and changed ones in their order in the new context.
+
+    Of a turn with several pieces, those that begin at the same place are compared.
+    `left` is everything that the new context left out, if that is known: its manifest keeps the best few.
+    """
+    counts = Counter(piece.ref for piece in before.pieces) | Counter(piece.ref for piece in after.pieces)
+    old, new = (
+        {(piece.ref, piece.span.start if counts[piece.ref] > 1 else 0): piece for piece in each.pieces}
+        for each in (before, after)
+    )
+    reasons = {each.ref: each.why for each in (after.left_out.best if left is None else left)}
+    is_known = left is not None or after.left_out.is_listed
+    otherwise = "no longer found" if is_known else "no room, or no longer found"
+    gone = [PieceChange("removed", ref, reasons.get(ref, otherwise)) for ref, start in old if (ref, start) not in new]
+    return gone + list(_in_after(old, new))
+
+
+_ByPlace = dict[tuple[str, int], PinnedPiece]
+
+
+def _in_after(old: _ByPlace, new: _ByPlace) -> Iterator[PieceChange]:
+    for place, piece in new.items():
+        if place not in old:
+            yield PieceChange("added", piece.ref, "")
+        elif what := [field for field in ("text_hash", "span", "label", "score") if _differs(field, piece, old[place])]:
+            yield PieceChange("changed", piece.ref, ", ".join(field.removesuffix("_hash") for field in what))
+
+
+def _differs(field: str, one: PinnedPiece, other: PinnedPiece) -> bool:
+    return bool(getattr(one, field) != getattr(other, field))
 
 
 class PieceSide(Struct, frozen=True):

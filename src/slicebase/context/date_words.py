@@ -78,8 +78,15 @@ BEFORE_A_WEEKDAY: Final = frozenset(("on", "since", "am", "seit", "op", "sinds",
 DAYS_AGO: Final = {word: days - 1 for word, days in _table(
     "today/tonight yesterday", "heute gestern vorgestern", "aujourd", "hoy ayer anteayer", "oggi ieri altroieri",
     "hoje ontem anteontem", "vandaag gisteren eergisteren", "dziś/dzisiaj wczoraj przedwczoraj",
-    "сегодня вчера позавчера", "bugün dün", "今天/今日 昨天/昨日 前天/一昨日", "오늘 어제 그저께/그제",
+    "сегодня вчера позавчера", "bugün dün", "今天/今日/本日 昨天/昨日/昨晚/昨夜 前天/一昨日/おととい 大前天",
+    "오늘 어제 그저께/그제 그그저께",
 ).items()}  # fmt: skip
+# Before a word of one of these days, they make it the day before.
+DAY_BEFORE: Final = frozenset((
+    ("day", "before", "yesterday"), ("antes", "de", "ayer"), ("antes", "de", "ontem"), ("l", "altro", "ieri"),
+))  # fmt: skip
+# Days that are two words.
+TWO_DAYS_AGO: Final = frozenset((("avant", "-", "hier"), ("evvelsi", "gün"), ("önceki", "gün")))
 PARTS_OF_A_DAY: Final = frozenset(("morning", "afternoon", "evening", "noon"))
 
 MINUTE, HOUR, DAY, WEEK, MONTH, YEAR = "minute", "hour", "day", "week", "month", "year"
@@ -91,10 +98,10 @@ UNITS: Final = {
         DAY: "day/days tag/tage/tagen jour/jours día/días giorno/giorni dia/dias dag/dagen dzień/dni день/дня/дней gün",
         WEEK: "week/weeks woche/wochen semaine/semaines semana/semanas settimana/settimane weken tydzień/tygodnie"
         "/tygodni/tygodniu неделя/неделю/недели/недель/неделе hafta",
-        MONTH: "month/months monat/monate/monaten mois mes/meses mese/mesi mês maand/maanden miesiąc/miesiące/miesięcy"
-        "/miesiącu месяц/месяца/месяцев/месяце ay",
-        YEAR: "year/years jahr/jahre/jahren an/ans/année/années año/años anno/anni ano/anos jaar/jaren rok/roku/lata"
-        "/lat год/года/лет/году yıl",
+        MONTH: "month/months monat/monate/monaten/monats mois mes/meses mese/mesi mês maand/maanden miesiąc/miesiące"
+        "/miesięcy/miesiącu месяц/месяца/месяцев/месяце ay",
+        YEAR: "year/years jahr/jahre/jahren/jahres an/ans/année/années año/años anno/anni ano/anos jaar/jaren rok/roku"
+        "/lata/lat год/года/лет/году yıl/sene",
     }.items()
     for word in words.replace("/", " ").split()
 }
@@ -103,15 +110,15 @@ NOT_ENGLISH: Final = frozenset({*MONTHS, *UNITS}) - _ENGLISH_UNITS - {*_table(_E
 # One of these units ago, without a number: "неделю назад". Of the others, it would not be one: "many days ago".
 SINGLE: Final = frozenset("minute hour day week month year dzień tydzień miesiąc rok день неделю месяц год".split())  # noqa: SIM905
 LAST_AFTER: Final = frozenset(  # before the unit, or after it
-    """letzte letzten letzter letztes vergangene vergangenen vergangener vorige voriges vorigen
-    dernier dernière passé passée pasado pasada scorso scorsa passato passata passado passada zeszłym zeszły ubiegłym
-    прошлой прошлом прошлую прошлый geçen""".split()  # noqa: SIM905
+    """letzte letzten letzter letztes vergangene vergangenen vergangener vergangenes vorige vorigen voriger voriges
+    dernier dernière passé passée pasado pasada scorso scorsa passato passata passado passada afgelopen verleden vorig
+    zeszłego zeszły zeszłym ubiegłego ubiegły ubiegłym прошлого прошлой прошлом прошлую прошлый geçen""".split()  # noqa: SIM905
 )
 LAST_WORDS: Final = LAST_AFTER | {"last", "past", "previous"}
 ENGLISH: Final = frozenset(("last", "past", "previous", "this"))  # with English units and months: "last tag" is no day
 THIS: Final = frozenset("this diese diesen dieser dieses cette esta este questa questo deze tym этой этом bu".split())  # noqa: SIM905
 AGO: Final = frozenset("ago fa atrás geleden temu назад önce".split())  # noqa: SIM905 - after a number of days
-BEFORE_AGO: Final = frozenset(("vor", "hace", "há"))  # before it
+BEFORE_AGO: Final = frozenset(("vor", "hace", "há", "faz"))  # before it
 SINCE: Final = frozenset("since seit depuis desde sinds od с".split())  # noqa: SIM905
 
 _COUNTS: Final = (
@@ -131,6 +138,8 @@ AND: Final = frozenset("and und et y e en i и".split())  # noqa: SIM905
 BETWEEN: Final = frozenset("between zwischen entre tra fra tussen między между".split())  # noqa: SIM905
 FROM: Final = frozenset("du del dal de da desde od с".split())  # noqa: SIM905
 LINKS: Final = frozenset("- of de del".split())  # noqa: SIM905 - between day, month and year
+# Between a month and "last year", or the other way round, two of them at most.
+LINKS_TO_A_YEAR: Final = LINKS | frozenset("d do dell des in im en em le l no van het w в".split())  # noqa: SIM905
 
 # Words before a date that change nothing of what `before:` and `after:` take from it.
 BEFORE_DATES: Final = (
@@ -139,16 +148,52 @@ BEFORE_DATES: Final = (
     | SINCE
     | BEFORE_A_WEEKDAY
     | frozenset(
-        "in the from im den der le la en il y nel em na no w we в на de".split()  # noqa: SIM905
+        "in the from im den der le la l en il o y nel em na no w we в на de".split()  # noqa: SIM905
     )
 )
+# Words after a date that change nothing of it.
+AFTER_DATES: Final = frozenset(("года", "году", "roku"))
 
-# In scripts without spaces.
-LAST_UNITS: Final = {
-    "上周": WEEK, "上週": WEEK, "先週": WEEK, "지난주": WEEK, "上个月": MONTH, "上個月": MONTH, "先月": MONTH,
-    "지난달": MONTH, "去年": YEAR, "昨年": YEAR, "작년": YEAR,
-}  # fmt: skip
+# In scripts without spaces: units of the calendar, with how many of them before that of today. There may be a space.
+UNSPACED_LAST: Final = {
+    name: (unit, back)
+    for unit, back, names in (
+        (WEEK, 0, "这周/本周/这星期/这个星期/這週/本週/這個星期/今週/이번 주"),
+        (WEEK, 1, "上周/上週/上星期/上个星期/上個星期/上礼拜/上个礼拜/先週/지난 주/저번 주"),
+        (WEEK, 2, "上上周/上上週/上上个星期/先々週/지지난 주"),
+        (MONTH, 0, "这个月/這個月/本月/今月/이번 달"),
+        (MONTH, 1, "上个月/上個月/上月/先月/지난 달/저번 달"),
+        (MONTH, 2, "上上个月/上上個月/先々月/지지난 달"),
+        (YEAR, 0, "今年/올해"),
+        (YEAR, 1, "去年/昨年/작년/지난 해"),
+        (YEAR, 2, "一昨年/おととし/재작년"),
+    )
+    for name in names.split("/")
+}
 UNSPACED_UNITS: Final = {
-    "天": DAY, "日": DAY, "일": DAY, "周": WEEK, "週間": WEEK, "週": WEEK, "주": WEEK, "个月": MONTH, "個月": MONTH,
-    "か月": MONTH, "ヶ月": MONTH, "개월": MONTH, "年": YEAR, "년": YEAR,
+    "天": DAY, "日": DAY, "일": DAY, "周": WEEK, "週間": WEEK, "週": WEEK, "星期": WEEK, "个星期": WEEK, "個星期": WEEK,
+    "礼拜": WEEK, "个礼拜": WEEK, "주": WEEK, "주일": WEEK, "个月": MONTH, "個月": MONTH, "か月": MONTH, "ヶ月": MONTH,
+    "カ月": MONTH, "ヵ月": MONTH, "ケ月": MONTH, "개월": MONTH, "달": MONTH, "年": YEAR, "년": YEAR,
 }  # fmt: skip
+UNSPACED_DAYS: Final = _table("하루 이틀 사흘 나흘 닷새 엿새 이레 여드레 아흐레 열흘")  # so many, in one word
+
+_HAN: Final = "一二三四五六七八九"
+_HAN_DIGITS: Final = {**{sign: number for number, sign in enumerate(_HAN, 1)}, "两": 2, "兩": 2}
+_HAN_SIGNS: Final = "".join(_HAN_DIGITS)
+_NOT_IN_A_NUMBER: Final = f"(?<![{_HAN_SIGNS}十百千万萬亿億零〇第月数數几幾半])"
+HAN_COUNT: Final = f"{_NOT_IN_A_NUMBER}(?:[{_HAN_SIGNS}]?十[{_HAN}]?|[{_HAN_SIGNS}])"
+HAN_MONTH: Final = f"{_NOT_IN_A_NUMBER}(?:十[一二]?|[{_HAN}])"
+HAN_DAY: Final = f"(?:[二三]?十[{_HAN}]?|[{_HAN}])"
+_KOREAN: Final = _table("한 두 세/석 네/넉 다섯 여섯 일곱 여덟 아홉 열")
+_SINO_KOREAN: Final = _table("일 이 삼 사 오 육 칠 팔 구 십")  # not with every unit: "이 일 전" is "before this work"
+KOREAN_COUNT: Final = rf"(?<![^\W_])(?:{'|'.join(_KOREAN)}|(?:{'|'.join(_SINO_KOREAN)})(?=[ ]?(?:주|개월|년)))"
+
+
+def unspaced_count(text: str) -> str:
+    """Returns a number that is written in digits, with Han characters, in Korean, or as "a few" as an English word."""
+    if text in "几幾数數몇":
+        return "few"
+    tens, ten, ones = text.partition("十")
+    if ten:
+        return str(10 * _HAN_DIGITS.get(tens, 1) + _HAN_DIGITS.get(ones, 0))
+    return str({**_HAN_DIGITS, **_SINO_KOREAN, **_KOREAN}.get(text, text))

@@ -12,12 +12,14 @@ from typing import Final
 
 from slicebase.context.date_tokens import DateToken, date_tokens
 from slicebase.context.date_words import (
+    AFTER_DATES,
     AND,
     BEFORE_CAPITALS,
     BEFORE_DATES,
     BETWEEN,
     FROM,
     LINKS,
+    LINKS_TO_A_YEAR,
     MONTHS,
     SINCE,
     TO,
@@ -43,7 +45,7 @@ def only_date(text: str, now: int) -> Date | None:
     """Returns the date that a text is, and nothing else; a month without a year is the last one."""
     given = list(date_tokens(simplified(f"on {text}")))
     found = list(_read(given, now))
-    if len(found) != 1 or found[0].end < len(given):
+    if len(found) != 1 or any(token.text not in AFTER_DATES for token in given[found[0].end :]):
         return None
     if any(token.text not in BEFORE_DATES for token in given[: found[0].start]):
         return None
@@ -66,7 +68,7 @@ def _read(given: Sequence[DateToken], now: int | None) -> Iterator[FoundDate]:
             continue
         if found and found[-1].end > read.start:  # the year before a month
             found.pop()
-        if found and (joined := _joined(given, found[-1], read)):
+        if found and (joined := _joined(given, found[-1], read) or _in_year(given, found[-1], read)):
             found[-1] = joined
         else:
             found.append(_since(given, read, today))
@@ -82,7 +84,7 @@ def _at(given: Sequence[DateToken], place: int, today: date | None) -> FoundDate
     if today and (found := relative_date(given, place, today)):
         return found
     if token.text in MONTHS:
-        return _around_month(given, place)
+        return _around_month(given, place, today)
     if _YEAR.fullmatch(token.text):
         return FoundDate(When(int(token.text)), place, place + 1)
     if _QUARTER.fullmatch(token.text) and (year := _year(given, place + 1)):
@@ -106,8 +108,31 @@ def _year(given: Sequence[DateToken], place: int) -> tuple[int, int] | None:
     return (int(given[place].text), place + 1) if _YEAR.fullmatch(_text(given, place)) else None
 
 
-def _around_month(given: Sequence[DateToken], place: int) -> FoundDate | None:
-    """Reads `31 January 2026`, `31st of January`, `3 to 7 May`, `January 3-7, 2026`, `January 2026` or `January`."""
+def _relative_year(given: Sequence[DateToken], place: int, today: date | None) -> tuple[int, int] | None:
+    """Returns the year that words at a place count from today, as in "March of last year", and the place after it."""
+    for start in range(place, place + 3):
+        found = relative_date(given, start, today) if today and start < len(given) else None
+        if found and isinstance(found.date, When) and found.date.year is not None and found.date.month is None:
+            return found.date.year, found.end
+        if _text(given, start) not in LINKS_TO_A_YEAR:
+            return None
+    return None
+
+
+def _in_year(given: Sequence[DateToken], year: FoundDate, read: FoundDate) -> FoundDate | None:
+    """Returns a month or a day of the year that is named before it, as in "last year in March"."""
+    between = given[year.end : read.start]
+    are_one = len(between) <= 2 and all(token.text in LINKS_TO_A_YEAR for token in between)
+    if not are_one or not isinstance(year.date, When) or not isinstance(read.date, When):
+        return None
+    is_counted = year.date.month is None and not _YEAR.fullmatch(given[year.start].text)
+    if not is_counted or read.date.month is None or read.date.year is not None:
+        return None
+    return FoundDate(read.date._replace(year=year.date.year), year.start, read.end)
+
+
+def _around_month(given: Sequence[DateToken], place: int, today: date | None) -> FoundDate | None:
+    """Reads `31 January 2026`, `31st of January`, `3 to 7 May`, `January 3-7, 2026`, `January last year`, `January`."""
     month = MONTHS[given[place].text].number
     start, end = place, place + 1
     back = start - 1 - (_text(given, start - 1) in LINKS)
@@ -123,7 +148,7 @@ def _around_month(given: Sequence[DateToken], place: int) -> FoundDate | None:
         if later and _text(given, end + 2) not in MONTHS:
             last, end = later, end + 2
     year = None
-    if stated := _year(given, end):
+    if stated := _year(given, end) or _relative_year(given, end, today):
         year, end = stated
     elif start == place and (_YEAR.fullmatch(_text(given, start - 1))):
         year, start = int(given[start - 1].text), start - 1

@@ -153,10 +153,15 @@ def other_forms(word: str, shortest: int = 2) -> tuple[str, ...]:
     """
     if word.isascii():
         return ()
-    if "\uac00" <= word[0] <= "\ud7a3":
+    if is_korean(word):
         return tuple(_without_particles(word, shortest))
     low = word.lower()
     return tuple(form for form in dict.fromkeys((spelled(low), plain(low))) if form != low)
+
+
+def is_korean(word: str) -> bool:
+    """Returns whether a word begins with a Korean syllable."""
+    return "\uac00" <= word[:1] <= "\ud7a3"
 
 
 def spelled(text: str) -> str:

@@ -3,12 +3,11 @@
 A manifest pins each piece and the digest of the rendered bytes. Of what was left out it keeps the numbers and the best
 few, and a digest of the complete list: a context that is built again from the same memory has the same one.
 
-The module also renders the pinned pieces of a manifest again to compare the bytes, and compares two contexts piece by
-piece.
+The module also renders the pinned pieces of a manifest again to compare the bytes.
 """
 
+import re
 from base64 import b64decode, b64encode
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any, Final, Literal, NamedTuple
@@ -28,7 +27,9 @@ from slicebase.runs.records import Span
 
 
 _SHA256: Final = "sha256:"
-_SESSION: Final = "session:"
+_SESSION, _FILE = "session:", "file:"
+_PART: Final = re.compile(r"((?:row|sec):)([/@].*)", re.DOTALL)  # the reference of a part of a file, without its id
+_NAME: Final = "name"  # an attribute of a manifest beside its record
 # Of the digest of a turn's text, whose record has the complete digest of its content. Nobody can find two texts that
 # have these digits in common, of which one would be rendered as the other. In base64 they are shorter than a passage,
 # so that no purge takes them for text.
@@ -142,7 +143,7 @@ class Budget(Struct, frozen=True):
     turns: int | None = None
 
 
-class Manifest(Struct, frozen=True):
+class Manifest(Struct, frozen=True, dict=True):
     """The record of a context: the question, the pieces, what was left out, and the hash of the rendered text."""
 
     question: str
@@ -162,8 +163,8 @@ class Manifest(Struct, frozen=True):
 
     @property
     def manifest_id(self) -> str:
-        """The id of the manifest, which is made from its content."""
-        return manifest_id(manifest_bytes(self))
+        """The id of the manifest, which is made from its content: of one with purged words, from what it was before."""
+        return str(self.__dict__.get(_NAME) or manifest_id(manifest_bytes(self)))
 
     @property
     def id(self) -> str:
@@ -172,6 +173,12 @@ class Manifest(Struct, frozen=True):
 
     def __repr__(self) -> str:
         return f"Manifest(id={self.id!r}, question={self.question[:60]!r}, pieces={len(self.pieces)})"
+
+
+def named(manifest: Manifest, name: str) -> Manifest:
+    """Returns a manifest with the id by which it was recorded: a purge may have replaced words in it since."""
+    manifest.__dict__[_NAME] = name
+    return manifest
 
 
 def manifest_id(record: bytes) -> str:
@@ -183,7 +190,9 @@ def manifest_id(record: bytes) -> str:
 
 
 class _StoredPiece(Struct, frozen=True, array_like=True):
-    ref: str  # of a turn, its id in base64; and after a space what is shown, if that is not the usual beginning of it
+    # Of a turn, its id in base64; of a part of the group's file, without the id of that: `row:/…`, `sec:@…`. After a
+    # space, what is shown, if that is not the usual beginning; or how many characters are shown of that id.
+    ref: str
     text_hash: str  # of a turn in base64
     place: int | tuple[int, int, int]  # the length of a complete text; or start, end and length
     score: int
@@ -263,6 +272,9 @@ def _unpacked(groups: Iterable[_StoredGroup]) -> Iterator[PinnedPiece]:
             name, _, shown = stored.ref.partition(" ")
             is_id = len(name) == _ID_SIZE and ":" not in name
             ref = _TURN + uuid_of(b64decode(name + _PADDING, _IN_BASE64, validate=True)) if is_id else name
+            if part := _PART.fullmatch(name):
+                ref = _of_file(part, group.corpus)
+                shown = _of_file(part, group.corpus, int(shown)) if shown.isdecimal() else shown
             start, end, length = (0, stored.place, stored.place) if isinstance(stored.place, int) else stored.place
             if stored.shared is not None:
                 before = PART_BREAK.join([*before.split(PART_BREAK)[: stored.shared], stored.label])
@@ -283,7 +295,20 @@ def _stored_ref(piece: PinnedPiece) -> str:
     name = piece.ref.removeprefix(_TURN)
     is_stored_id = is_uuid(name) and name == name.lower()
     ref = b64encode(uuid_bytes(name), _IN_BASE64).decode().removesuffix(_PADDING) if is_stored_id else piece.ref
-    return ref if piece.shown == usually_shown(piece.ref) else f"{ref} {piece.shown}"
+    shown = "" if piece.shown == usually_shown(piece.ref) else piece.shown
+    owner = piece.corpus.removeprefix(_FILE)
+    part = _PART.fullmatch(piece.ref.replace(f":{owner}", ":", 1)) if piece.corpus.startswith(_FILE) else None
+    if part and _of_file(part, piece.corpus) == piece.ref:
+        length = len(owner) - (len(piece.ref) - len(shown))
+        is_cut = bool(shown) and length > 0 and shown == _of_file(part, piece.corpus, length)
+        if is_cut or not shown.isdecimal():
+            ref, shown = part[0], str(length) if is_cut else shown
+    return f"{ref} {shown}" if shown else ref
+
+
+def _of_file(part: re.Match[str], corpus: str, length: int | None = None) -> str:
+    """Returns the reference of a part of a file; of the file's id, so many characters, if they are not all."""
+    return f"{part[1]}{corpus.removeprefix(_FILE)[:length]}{part[2]}"
 
 
 def _stored_hash(piece: PinnedPiece) -> str:
@@ -344,49 +369,3 @@ def replayed(name: str, manifest: Manifest, texts: Mapping[str, str], problems: 
 
 def _status(problems: Sequence[ReplayProblem], ref: str) -> str:
     return next((problem.status.lower() for problem in problems if problem.ref == ref), "missing")
-
-
-# Differences between two contexts
-
-PieceChangeKind = Literal["added", "removed", "changed"]
-
-
-class PieceChange(NamedTuple):
-    """A difference in one piece between two contexts."""
-
-    change: PieceChangeKind
-    ref: str
-    what: str  # for a removed piece the reason, for a changed one the fields that differ
-
-
-def differences(before: Manifest, after: Manifest, left: Sequence[LeftOut] | None = None) -> list[PieceChange]:
-    """Returns the removed pieces, then the added and changed ones in their order in the new context.
-
-    Of a turn with several pieces, those that begin at the same place are compared.
-    `left` is everything that the new context left out, if that is known: its manifest keeps the best few.
-    """
-    counts = Counter(piece.ref for piece in before.pieces) | Counter(piece.ref for piece in after.pieces)
-    old, new = (
-        {(piece.ref, piece.span.start if counts[piece.ref] > 1 else 0): piece for piece in each.pieces}
-        for each in (before, after)
-    )
-    reasons = {each.ref: each.why for each in (after.left_out.best if left is None else left)}
-    is_known = left is not None or after.left_out.is_listed
-    otherwise = "no longer found" if is_known else "no room, or no longer found"
-    gone = [PieceChange("removed", ref, reasons.get(ref, otherwise)) for ref, start in old if (ref, start) not in new]
-    return gone + list(_in_after(old, new))
-
-
-_ByPlace = dict[tuple[str, int], PinnedPiece]
-
-
-def _in_after(old: _ByPlace, new: _ByPlace) -> Iterator[PieceChange]:
-    for place, piece in new.items():
-        if place not in old:
-            yield PieceChange("added", piece.ref, "")
-        elif what := [field for field in ("text_hash", "span", "label", "score") if _differs(field, piece, old[place])]:
-            yield PieceChange("changed", piece.ref, ", ".join(field.removesuffix("_hash") for field in what))
-
-
-def _differs(field: str, one: PinnedPiece, other: PinnedPiece) -> bool:
-    return bool(getattr(one, field) != getattr(other, field))

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from slicebase.context.dates import dates
 from slicebase.context.identifiers import joined_names
-from slicebase.context.when import Date
+from slicebase.context.when import Date, DateRange
 from slicebase.context.words import ASKING, Word, unaccented
 
 # A pasted page is not a question: only its first characters and words are searched.
@@ -30,6 +30,9 @@ class Question(Struct, frozen=True):
     wants_help: bool = False  # it asks what to do, or to do something, so what the user wants always counts
 
 
+_ALSO_NAMES = frozenset({"Will", "May"})  # of the words that only ask, those that are also names of people
+_MAY = 5
+_MARKS = "\"'’“”(),;:.!?"
 # In English. Elsewhere the roles of turns make no difference.
 _FIRST_PERSON = frozenset({"i", "me", "mine", "my", "myself"})
 _SECOND_PERSON = frozenset({"your", "yours"})
@@ -53,19 +56,36 @@ def analyse(text: str, words: Sequence[Word], now: int | None = None) -> Questio
 
     Relative dates ("yesterday") are counted from `now`, in milliseconds; without it, they are only words.
     """
+    asked = text[:MOST_CHARACTERS]
+    named = tuple(islice(dict.fromkeys(dates(asked, now)), _MOST_DATES))
+    persons = _persons(asked, named)
     by_stem: dict[str, Word] = {}
     for word in words:
-        if word.text not in ASKING and word.stem not in ASKING:
+        if word.text in persons or (word.text not in ASKING and word.stem not in ASKING):
             by_stem.setdefault(word.stem, word)
         if len(by_stem) == _MOST_WORDS:
             break
-    asked = text[:MOST_CHARACTERS]
-    named = tuple(islice(dict.fromkeys(dates(asked, now)), _MOST_DATES))
     people = tuple(_like_names(asked, by_stem.values()))
     names = tuple(islice(dict.fromkeys(joined_names(asked)), _MOST_NAMES))
     texts = [word.text for word in words]
     found = tuple(by_stem.values())
     return Question(found, named, names, people, _is_of_author(texts), asked, _wants_help(texts))
+
+
+def _persons(text: str, named: Iterable[Date]) -> set[str]:
+    """Returns the words that only ask, but are names of people here.
+
+    "What did Will say?", but neither "Will it work?" nor "What Will Happen" nor "in May".
+    """
+    found = set()
+    words = ["", *re.split(r"\s+|(?=['’]s\b)", text), ""]
+    for at, (before, word, after) in enumerate(zip(words, words[1:], words[2:], strict=False)):
+        name = word.strip(_MARKS)
+        is_inside = before[:1].islower() or (at == 1 and after[:1].islower())
+        if name in _ALSO_NAMES and ((is_inside and before[-1] not in ".!?") or after[:2] in ("'s", "’s")):
+            found.add(name.lower())
+    is_month = any(when.month == _MAY for date in named for when in (date if isinstance(date, DateRange) else (date,)))
+    return found - {"may"} if is_month else found
 
 
 def _like_names(text: str, words: Iterable[Word]) -> Iterator[Word]:

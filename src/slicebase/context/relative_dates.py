@@ -15,12 +15,12 @@ from slicebase.context.date_words import (
     BEFORE_AGO,
     COUNTS,
     DAY,
+    DAY_BEFORE,
     DAYS_AGO,
     ENGLISH,
     FEW,
     HOUR,
     LAST_AFTER,
-    LAST_UNITS,
     LAST_WORDS,
     MINUTE,
     MONTH,
@@ -29,7 +29,9 @@ from slicebase.context.date_words import (
     PARTS_OF_A_DAY,
     SINGLE,
     THIS,
+    TWO_DAYS_AGO,
     UNITS,
+    UNSPACED_LAST,
     VERBS,
     WEEK,
     WEEKDAYS,
@@ -46,8 +48,10 @@ class FoundDate(NamedTuple):
     end: int
 
 
+_LAST_UNITS: Final = {name.replace(" ", ""): units for name, units in UNSPACED_LAST.items()}
 _FIRST: Final = {
-    "a", *DAYS_AGO, *LAST_UNITS, *LAST_WORDS, *THIS, *BEFORE_AGO, *BEFORE_A_WEEKDAY, *WEEKDAYS, *UNITS, *COUNTS, *FEW
+    "a", *DAYS_AGO, *_LAST_UNITS, *LAST_WORDS, *THIS, *BEFORE_AGO, *BEFORE_A_WEEKDAY, *WEEKDAYS, *UNITS, *COUNTS, *FEW,
+    *(words[0] for words in TWO_DAYS_AGO),
 }  # fmt: skip
 
 
@@ -76,8 +80,12 @@ class _Reader(NamedTuple):
         word = self.word()
         if word in DAYS_AGO:
             return self._named_day()
-        if word in LAST_UNITS:
-            return self._found(_calendar(LAST_UNITS[word], self.today, 1), 1)
+        for words in TWO_DAYS_AGO:
+            if tuple(self.word(at) for at in range(len(words))) == words:
+                return self._found(self._day(2), len(words))
+        if word in _LAST_UNITS:
+            unit, back = _LAST_UNITS[word]
+            return self._found(_calendar(unit, self.today, back), 1)
         if word in LAST_WORDS or word in THIS:
             is_mixed = word in ENGLISH and self.word(1) in NOT_ENGLISH
             return None if is_mixed else self._last() if word in LAST_WORDS else self._this()
@@ -101,7 +109,7 @@ class _Reader(NamedTuple):
         return DateRange(self._day(oldest), self._day(newest))
 
     def _named_day(self) -> FoundDate | None:
-        if (self.word(-2), self.word(-1), self.word()) == ("day", "before", "yesterday"):
+        if (self.word(-2), self.word(-1), self.word()) in DAY_BEFORE:
             return FoundDate(self._day(2), self.place - 2, self.place + 1)
         return self._found(self._day(DAYS_AGO[self.word()]), 1 + (self.word(1) == "hui"))
 

@@ -259,7 +259,12 @@ def _continues(letter: str) -> bool:
 
 # Labels
 
-_LABEL_WORD = r"[^\W_][\w.'’-]{0,30}"
+# Accents as characters of their own, signs of vowels, and what joins letters: they are part of names in many scripts.
+_MARKS_IN_NAMES: Final = (
+    "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u0900-\u0dff\u0e31-\u0e4e\u0eb1-\u0ecd\u0f35-\u0fbc"
+    "\u102b-\u109d\u17b4-\u17d3\u200c\u200d"
+)
+_LABEL_WORD = rf"[^\W_][\w.'’{_MARKS_IN_NAMES}-]{{0,30}}"
 _LABEL = rf"[\s*_#>\[(<]*((?!\d){_LABEL_WORD}(?: {_LABEL_WORD}){{0,2}})[*_\])>]*(?::(?=[\s*_]|\Z)|：)"
 
 

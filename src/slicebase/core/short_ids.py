@@ -15,6 +15,17 @@ _MADE: Final = re.compile(
     r"(from-|ev_|mf_|sn_|)"
     r"(?:[0-7][0-9A-HJKMNP-TV-Z]{25}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{32})"
 )
+_BEGUN: Final = re.compile(r"(?:from-)?(?:[0-7][0-9A-HJKMNP-TV-Z]{7,24}|[0-9a-f]{8}[0-9a-f-]{0,27})")
+
+
+def is_made(name: str) -> bool:
+    """Returns whether a program made this id, so that it is shown short."""
+    return _MADE.fullmatch(name) is not None
+
+
+def may_be_short(name: str) -> bool:
+    """Returns whether this could be the short form of an id that a program made."""
+    return _BEGUN.fullmatch(name) is not None and not is_made(name)
 
 
 def shared(one: str, other: str) -> int:

@@ -6,6 +6,7 @@ looked up among these turns.
 """
 
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
@@ -15,9 +16,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import apsw
 
-from slicebase.context.identifiers import in_any_case
+from slicebase.context.identifiers import has_humps, in_any_case, parts_of_name
 from slicebase.context.question import Question
 from slicebase.context.ranking import SPREAD_STEPS, SUMMARY, UNSPOKEN, Figures, Matches, TurnFigures, rarity
+from slicebase.context.words import ASKING
 from slicebase.core.times import LAST_UNDATED, to_text
 from slicebase.graph.contents import kind_bits
 from slicebase.index.likeness import most_alike, read_meant
@@ -148,11 +150,16 @@ def _years(connection: apsw.Connection, as_of: int | None) -> tuple[int, int]:
 def _known_words(connection: apsw.Connection, question: Question, absent: Mapping[int, int]) -> Iterator[_KnownTerm]:
     """Yields each word and identifier of the question as the index knows it, without those that it does not know."""
     seen, reader = set[str](), Tokenizer(connection)
+    parts = {run.lower(): parts_of_name(run) for run in re.findall(r"[^\W_]+", question.text) if has_humps(run)}
     for word in question.words:
         turns = turns_with(connection, word.stem, absent)
         if not turns and (near := nearest(connection, reader, word, absent)):
             yield from _once(seen, _KnownTerm(near.turns, near.term, word.stem))
-        elif turns:
+        elif not turns:  # of a name that is written otherwise everywhere, its parts are words: snakeCase, snake_case
+            for part in reader.stems(" ".join(parts.get(word.text, ()))):
+                if part not in ASKING and (having := turns_with(connection, part, absent)):
+                    yield from _once(seen, _KnownTerm(having, part, part))
+        else:
             yield from _once(seen, _KnownTerm(turns, word.stem, word.stem))
         for form in word.also:
             if turns := turns_with(connection, form, absent):

@@ -53,8 +53,8 @@ CREATE VIRTUAL TABLE naming USING fts5vocab (names, instance);
 CREATE VIRTUAL TABLE vocabulary USING fts5vocab (words, row);
 CREATE VIRTUAL TABLE occurrence USING fts5vocab (words, instance);
 """
-TURNS_LAYOUT: Final = DatabaseLayout(application=0x534C4349, version=12, schema=_SCHEMA)  # "SLCI"
-CHUNKS_LAYOUT: Final = DatabaseLayout(application=0x534C4343, version=12, schema=_SCHEMA)  # "SLCC"
+TURNS_LAYOUT: Final = DatabaseLayout(application=0x534C4349, version=13, schema=_SCHEMA)  # "SLCI"
+CHUNKS_LAYOUT: Final = DatabaseLayout(application=0x534C4343, version=13, schema=_SCHEMA)  # "SLCC"
 
 CHOSEN: Final = "(SELECT value FROM json_each(?))"
 

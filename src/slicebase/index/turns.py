@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 import apsw
 
-from slicebase.context.forms import other_forms, ungrouped
+from slicebase.context.forms import is_korean, other_forms, ungrouped
 from slicebase.context.match import ALL_WORDS, Attempt
 from slicebase.context.query import Query, Term
 from slicebase.context.words import Word, for_question, in_characters_and_pairs, simplified
@@ -88,6 +88,13 @@ class TurnIndex:
             )
         return action()
 
+    def copy(self) -> "TurnIndex":
+        """Returns a copy in memory, for a question about what is not stored. Call it inside `ask`, and close it."""
+        copy = TurnIndex(None, vectors=self.vectors)
+        with copy._connection.backup("main", self._connection, "main") as backup:
+            backup.step()
+        return copy
+
     def restart(self) -> None:
         """Begins again with an empty index, because this one is of another database. Call it inside `ask`."""
         raise OtherDatabaseError
@@ -106,6 +113,16 @@ class TurnIndex:
         where, values = conditions(wanted._replace(as_of=None))
         sql = f"SELECT count(*) FROM turn WHERE time BETWEEN 0 AND {LAST_UNDATED} AND {where}"
         return int(self._connection.execute(sql, values).get)
+
+    def outside(
+        self, sessions: Iterable[str], since: int | None, before: int | None, *, undated: bool = False
+    ) -> list[str]:
+        """Returns the turns of sessions that are dated before `since`, or not before `before`, and the undated ones."""
+        dated, values = conditions(TurnFilters(since=since, before=before))
+        unknown = f"time BETWEEN 0 AND {LAST_UNDATED}"
+        other = f"{unknown} OR NOT ({dated})" if undated else f"NOT ({unknown}) AND NOT ({dated})"
+        sql = f"SELECT id FROM turn WHERE session IN (SELECT number FROM session WHERE id IN {CHOSEN}) AND ({other})"
+        return [turn for (turn,) in self._connection.execute(sql, (canonical(sorted(sessions)).decode(), *values))]
 
     @property
     def mark(self) -> str:
@@ -147,7 +164,11 @@ class TurnIndex:
         return TurnRows(self._connection, self._label_stems, self.vectors())
 
     def _label_stems(self, text: str) -> str:
-        return " ".join(word.stem for word in self._read(in_characters_and_pairs(text)))
+        """Returns the stems of the words of a label, and of the other forms in which people write these names."""
+        label = simplified(text)
+        forms = [form for word in label.split() if not is_korean(word) for form in other_forms(word)]
+        words = self._read(in_characters_and_pairs(" ".join((label, *forms))))
+        return " ".join(dict.fromkeys(word.stem for word in words))
 
     def _of_sessions(self, sessions: Iterable[str]) -> list[str]:
         chosen = f"(SELECT number FROM session WHERE id IN {CHOSEN})"

@@ -36,10 +36,24 @@ def installed() -> bool:
     return all(find_spec(package) for package in _NEEDED)
 
 
-@cache
 def word_vectors() -> "WordVectors | None":
-    """Returns the vectors of words that are installed, or None."""
-    return WordVectors() if installed() else None
+    """Returns the vectors of words, or None if they are not installed or cannot be read."""
+    return _loaded()[0]
+
+
+def why_none() -> str:
+    """Returns why there are no vectors, as the end of a sentence; an empty text if there are some."""
+    return _loaded()[1]
+
+
+@cache
+def _loaded() -> "tuple[WordVectors | None, str]":
+    if not installed():
+        return None, "are not installed"
+    try:
+        return WordVectors(), ""
+    except Exception as error:  # damaged, or a version with other files: their packages have no error of their own
+        return None, f"cannot be read ({type(error).__name__}: {error})"
 
 
 class WordVectors:
@@ -57,6 +71,8 @@ class WordVectors:
         weights = (folder / _WEIGHTS).read_bytes()
         self._tokenizer = Tokenizer.from_file(str(folder / _TOKENIZER))
         (table,) = load(weights).values()
+        if table.ndim != 2 or table.shape[1] < _WIDTH:
+            raise ValueError(f"the weights have the shape {table.shape}")
         self._table: ndarray[Any, Any] = numpy.rint(table[:, :_WIDTH].astype("f4") * _EXACT).astype("i4")
         self.name = f"{_PACKAGE}/{version(_PACKAGE)} sha256:{sha256(weights).hexdigest()}"
 

@@ -6,6 +6,7 @@ that one ranker scores both. The index is disposable: it is compared with the fi
 
 import json
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 
 from slicebase.context.assemble import Candidate
 from slicebase.context.query import Term
@@ -14,7 +15,7 @@ from slicebase.context.ranking import Ranked, rank
 from slicebase.context.recall import RecalledPiece
 from slicebase.core.hashing import digest, xxh64
 from slicebase.core.refs import parse, recorded
-from slicebase.core.times import to_text
+from slicebase.core.times import milliseconds, to_text
 from slicebase.errors import SlicebaseError
 from slicebase.files.body.sections import section_ref
 from slicebase.files.freshness import Label, label_at
@@ -35,6 +36,7 @@ class LibraryChunks:
         self.index = index
         self._entries: dict[str, FileEntry] = {}
         self._count = 0
+        self._then: Recall | None = None  # the reader of the last ranking as of a time, which has read its logs
         self.undated = 0  # chunks without a date that would have passed the filters of the last ranking
 
     def __len__(self) -> int:
@@ -65,26 +67,61 @@ class LibraryChunks:
 
         def ranked() -> list[Ranked]:
             self._update_index(now)
-            self._count = self.index.count(last)
-            wanted = self._wanted(filters, without)._replace(as_of=last)
-            self.undated = 0 if last is None else self.index.undated(wanted)
-            if not self._count:
-                return []
-            asked = analyse(question, self.index.words(question), now)
-            return rank(asked, self.index.figures(asked, wanted, by_meaning=True), limit)
+            with self._index_as_of(last) as index:
+                wanted = self._wanted(index, filters, without)._replace(as_of=last)
+                self._count = index.count(last)
+                self.undated = 0 if last is None else index.undated(wanted)
+                if not self._count:
+                    return []
+                asked = analyse(question, index.words(question), now)
+                return rank(asked, index.figures(asked, wanted, by_meaning=True), limit)
 
         return self.index.ask(ranked)
 
-    def _wanted(self, filters: Filters, without: tuple[Term, ...]) -> TurnFilters:
-        files = None if filters == EVERY_FILE else {entry.id for entry in self._library.list_files(filters)}
-        return TurnFilters(sessions=files, without=without)
+    @contextmanager
+    def _index_as_of(self, last: int | None) -> Iterator[TurnIndex]:
+        """Yields the index. If rows that were active at a time were superseded since, a copy with the logs of then."""
+        if last is None:
+            yield self.index
+            return
+        self._then = reader = self._library.reader(as_of=to_text(last))._replace(last=last)
+        logs: set[str] = set()
+        for entry in self._entries.values():
+            if entry.body_type == "jsonl" and entry.changed > last and entry.id not in logs:
+                with suppress(SlicebaseError):  # it cannot be read now: `tt validate` says why
+                    logs.update(reader.returned(entry.id))
+        if not logs:
+            yield self.index
+            return
+        then = sorted(logs.intersection(self._entries))
+        with self.index.copy() as copy:
+            copy.remove_sessions(then)
+            chunks = (chunk for name in then for chunk in self._chunks(reader, self._entries[name]))
+            copy.add(chunk for chunk in chunks if chunk.time <= last)
+            yield copy
 
-    def candidates(self, found: Iterable[Ranked], as_of: int) -> list[Candidate]:
+    def _wanted(self, index: TurnIndex, filters: Filters, without: tuple[Term, ...]) -> TurnFilters:
+        """Returns the filters for chunks. A row counts with its own date, other chunks with that of their file."""
+        if filters == EVERY_FILE:
+            return TurnFilters(without=without)
+        passing = {entry.id for entry in self._library.list_files(filters)}
+        given = filters.changed_since, filters.changed_before
+        since, before = (None if each is None else milliseconds(each) for each in given)
+        if since is None and before is None:
+            return TurnFilters(sessions=passing, without=without)
+        anytime = filters._replace(changed_since=None, changed_before=None)
+        logs = {entry.id for entry in self._library.list_files(anytime) if entry.body_type == "jsonl"}
+        spans = since if since is None else since + 1, before
+        other = {*index.outside(logs - passing, *spans, undated=True), *index.outside(logs & passing, *spans)}
+        return TurnFilters(sessions=passing | logs, without=without, but=other)
+
+    def candidates(self, found: Iterable[Ranked], as_of: int, last: int | None = None) -> list[Candidate]:
         """Returns chunks as candidate pieces, labelled as of a time, without those of files that have just changed.
 
-        A row that is in two parts is one row.
+        A row that is in two parts is one row. With `last`, rows are active that were active then.
         """
-        reader, rows, read = self._library.reader(as_of=to_text(as_of)), set[tuple[str, str]](), list[Candidate]()
+        reader = self._reader(as_of, last)
+        rows, read = set[tuple[str, str]](), list[Candidate]()
         for each in found:
             if (candidate := self._candidate(reader, each, as_of)) is None:
                 continue
@@ -95,6 +132,13 @@ class LibraryChunks:
                 rows.add(row)
             read.append(candidate)
         return read
+
+    def _reader(self, as_of: int, last: int | None) -> Recall:
+        """Returns a reader; if the last ranking was as of this time, the one that has read its logs."""
+        then, self._then = self._then, None
+        if then and (then.now, then.last) == (as_of, last):
+            return then
+        return self._library.reader(as_of=to_text(as_of))._replace(last=last)
 
     def _candidate(self, reader: Recall, found: Ranked, as_of: int) -> Candidate | None:
         """Returns a chunk as a candidate piece; None if the file has just changed.

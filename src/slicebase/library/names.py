@@ -1,8 +1,9 @@
 """What an id names: completes short ids and references, for every verb that takes one (rulings 7 and 53).
 
-A complete id comes first. Then the beginning of an id counts that only one thing has. A row is found by its id alone
-where nothing else is meant: its file names it. What nothing begins with is left as it is, for the verb to say that it
-does not exist.
+A complete id comes first. Then the beginning of an id counts that only one thing has. A name that a person chose and
+that is also the short id of something else is neither: where an id has been printed, nobody knows of which of the two
+it is. A row is found by its id alone where nothing else is meant: its file names it. What nothing begins with is left
+as it is, for the verb to say that it does not exist.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from slicebase.core.ids import is_ulid
 from slicebase.core.refs import Ref, parse, prefixed
-from slicebase.core.short_ids import the_only
+from slicebase.core.short_ids import is_made, may_be_short, the_only
 from slicebase.files.body.rows import read_rows
 from slicebase.files.slice_file import SliceFile
 from slicebase.library.folder import SliceFolder
@@ -47,12 +48,19 @@ class Names:
         bare = [Ref(kind, given.lower() if kind == "turn" else given) for kind in kinds] if given else []
         for ref in bare:
             if self._is_named(ref):
+                self._refuse_short(given, ref, bare)
                 return ref
         found = {str(each): each for ref in bare for each in self._beginning(ref)}
         if not found and given and "row" in kinds:
             found = {str(each): each for each in self._rows(given)}
         only = the_only(given, found, "things")
         return found[only] if only else parse(given, bare=otherwise)
+
+    def _refuse_short(self, given: str, named: Ref, bare: Sequence[Ref]) -> None:
+        """Raises `ambiguous-id` if what names one thing is also the short id of a thing of another kind."""
+        if may_be_short(given):  # else the database is not opened for it
+            others = [each for ref in bare if ref.kind != named.kind for each in self._beginning(ref)]
+            the_only(given, map(str, (named, *(each for each in others if is_made(each.name)))), "things")
 
     def complete(self, ref: Ref) -> Ref:
         """Returns a reference with complete ids."""

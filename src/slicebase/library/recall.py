@@ -14,7 +14,7 @@ from slicebase.files.body.overflow import parts_of, whole_of
 from slicebase.files.body.repeated import in_precedence, is_read_with
 from slicebase.files.body.rows import Row, read_rows
 from slicebase.files.body.sections import section_names, section_ref, sections
-from slicebase.files.body.supersession import active
+from slicebase.files.body.supersession import active, active_at
 from slicebase.files.facts import read_facts
 from slicebase.files.freshness import derivation, label_at
 from slicebase.files.slice_file import SliceFile
@@ -35,7 +35,10 @@ WHICH: Final[tuple[str, ...]] = get_args(Which)
 
 @one_thread_at_a_time
 class Recall(NamedTuple):
-    """Reads references as of a time; `rows` says which rows of a log are shown."""
+    """Reads references as of a time; `rows` says which rows of a log are shown.
+
+    With `last`, rows are active that were active then; without it, those that are active now.
+    """
 
     surroundings: Surroundings
     folder: SliceFolder
@@ -45,6 +48,7 @@ class Recall(NamedTuple):
     now: int
     half_life: float
     rows: Which = "active"
+    last: int | None = None
 
     def pieces(self, references: Iterable[str]) -> list[RecalledPiece]:
         """Returns the pieces that references lead to."""
@@ -167,14 +171,27 @@ class Recall(NamedTuple):
         yield from map(_piece, [row for row in found if row.file.id == part.id] or found[:1])
 
     def _rows_with(self, file: SliceFile) -> "list[_LocatedRow]":
-        return self.folder.once("rows", file, lambda: _rows_of(self.logs.of(file)))
+        return self.folder.once(f"rows {self.last}", file, lambda: _marked(self._all_rows(file), self.last))
+
+    def _all_rows(self, file: SliceFile) -> "list[tuple[Row, SliceFile]]":
+        return self.folder.once("all rows", file, lambda: _rows_of(self.logs.of(file)))
+
+    def returned(self, file_id: str) -> list[str]:
+        """Returns the files of a log in which a row was active at `last`, and was superseded since; else nothing."""
+        file = self._find(file_id)
+        log = log_rows(self.logs, file)
+        if self.last is None or log.total == log.active:
+            return []
+        pairs = zip(self._rows_with(file), self._replace(last=None)._rows_with(file), strict=True)
+        has_returned = any(then.holds and not now.holds and then.is_up_to(self.last) for then, now in pairs)
+        return [part.id for part in self.logs.of(file) if part.id] if has_returned else []
 
     def _only_row(self, file: SliceFile, row_id: str) -> "_LocatedRow | None":
         """Returns the row of a file with this id, as the log that was read last knows it; None if it may be another.
 
         A context reads many rows of one log, and a large log takes seconds to read.
         """
-        if file.body_type != "jsonl":
+        if file.body_type != "jsonl" or self.last is not None:
             return None
         log = self.folder.once("log", file, lambda: log_rows(self.logs, file))
         place = log.places.get(row_id)
@@ -234,9 +251,12 @@ class _LocatedRow(NamedTuple):
     file: SliceFile
     holds: bool
 
+    def is_up_to(self, moment: int) -> bool:
+        return self.row.time is not None and self.row.time <= moment
 
-def _rows_of(log: Sequence[SliceFile]) -> list[_LocatedRow]:
-    """Returns the rows of a file and the others of its log, oldest first.
+
+def _rows_of(log: Sequence[SliceFile]) -> list[tuple[Row, SliceFile]]:
+    """Returns the rows of a file and the others of its log, oldest first, each with its file.
 
     A row that is in two files, as after an unfinished move or a merge, counts once: in the file that was named, if it
     is there.
@@ -245,9 +265,14 @@ def _rows_of(log: Sequence[SliceFile]) -> list[_LocatedRow]:
     for file in (log[0], *in_precedence(log)):
         for row in read_rows(file.body).rows:
             located.setdefault(row.line.raw, (row, file))
-    holding = {row.line.raw for row in active(row for row, _ in located.values())}
-    oldest_first = sorted(located.items(), key=lambda each: each[1][0].age_key)
-    return [_LocatedRow(row, file, raw in holding) for raw, (row, file) in oldest_first]
+    return sorted(located.values(), key=lambda each: each[0].age_key)
+
+
+def _marked(located: Sequence[tuple[Row, SliceFile]], last: int | None) -> list[_LocatedRow]:
+    """Returns rows with whether they are active; with `last`, whether they were then."""
+    rows = [row for row, _ in located]
+    holding = {row.line.raw for row in (active(rows) if last is None else active_at(rows, last))}
+    return [_LocatedRow(row, file, row.line.raw in holding) for row, file in located]
 
 
 def _piece(located: _LocatedRow) -> RecalledPiece:

@@ -50,6 +50,8 @@ def context(call: ToolCall, given: ContextArguments) -> ToolOutput:
     result = ContextResult(manifest.manifest_id, built.recorded, manifest.tokens_used, pieces, manifest.left_out.count)
     kept = "recorded" if built.recorded else "not recorded"
     lines = [f"{len(pieces)} pieces, {manifest.left_out.count} left out; {kept}: {result.manifest_id}"]
+    if not pieces and built.left_out:
+        lines.append(f"Nothing of what was found has room in {given.tokens} tokens.")
     if built.narrowed_by:
         lines.append(f"Narrowed by {', '.join(built.narrowed_by)}; in quotation marks, that is text.")
     if built.undated:

@@ -11,6 +11,7 @@ from slicebase.context.manifest import (
     ReplayProblem,
     manifest_bytes,
     manifest_id,
+    named,
     pinned_hash,
     read_manifest,
 )
@@ -83,7 +84,7 @@ class Manifests:
         data, time, is_purged = self._data(name)
         if not is_purged and manifest_id(data) != name:
             raise SlicebaseError("broken-record", f"{name} is not as it was recorded", hint="`tt verify` says more")
-        return StoredManifest(read_manifest(data), time)
+        return StoredManifest(named(read_manifest(data), name), time)
 
     def _data(self, name: str) -> tuple[bytes, str, bool]:
         """Returns what is stored of a manifest, when it was recorded, and whether words of it were purged."""
@@ -203,7 +204,7 @@ class ManifestEntries(Mapping[str, ManifestLogged | None]):
         if manifest_id(stored.data) != name:
             raise KeyError(name)
         try:
-            return manifest_entry(read_manifest(stored.data))
+            return manifest_entry(named(read_manifest(stored.data), name))
         except SlicebaseError:
             raise KeyError(name) from None
 

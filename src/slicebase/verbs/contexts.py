@@ -164,7 +164,7 @@ def _chunk_candidates(
 ) -> list[Candidate]:
     found = chunks.ranked(query.words, CHUNKS, request.as_of, files, without(query), request.last)
     scaled = rescaled(found, len(chunks), turns or len(chunks))
-    read = chunks.candidates(scaled, request.as_of)
+    read = chunks.candidates(scaled, request.as_of, request.last)
     excluded = unwanted(query)
     return [each for each in read if not any(term.is_in(each.text) for term in excluded)]
 

@@ -27,7 +27,7 @@ from slicebase.index.disposable import Disposable, problems_of
 from slicebase.index.entries import Filters
 from slicebase.index.turn_schema import CHUNKS_LAYOUT, TURNS_LAYOUT
 from slicebase.index.upkeep import holds_purged
-from slicebase.index.word_vectors import installed
+from slicebase.index.word_vectors import why_none
 from slicebase.library.check import validate
 from slicebase.library.finder import Finder
 from slicebase.library.folder import PAYLOADS, SliceFolder
@@ -117,8 +117,8 @@ def _settings(examined: Examined) -> Iterator[Complaint]:
     except SlicebaseError as error:
         yield Complaint("settings", str(error.where), error.message, error.hint or "`tt config` shows the settings")
         return
-    if settings.context_semantic and not installed():
-        message = "context.semantic is on, and the word vectors are not installed: contexts are built without them"
+    if settings.context_semantic and (reason := why_none()):
+        message = f"context.semantic is on, and the word vectors {reason}: contexts are built without them"
         hint = "pip install 'slicebase[semantic]', or `tt config context.semantic false`"
         yield Complaint("settings", SETTINGS, message, hint)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from slicebase.core.ids import ULID
 from slicebase.core.refs import Ref, parse, short_ref
-from slicebase.core.short_ids import SHORTEST_ID, short_id
+from slicebase.core.short_ids import SHORTEST_ID, may_be_short, short_id
 from slicebase.errors import SlicebaseError
 from slicebase.workspace.surroundings import is_at_once
 
@@ -115,8 +115,9 @@ def short_places(parts: "Parts", places: Collection[str]) -> dict[str, str]:
     """Returns the short forms of the ids of files, and of references; what else a link can name stays as it is."""
     refs = {place for place in places if (":" in place or "_" in place) and short_ref(place)}
     short = _short_files(parts, set(places) - refs)
-    taken = _begun(parts, {name for whole, name in short.items() if name != whole})  # a whole one is that of the file
-    typed = {whole: str(Ref("file", name)) for whole, name in short.items() if name in taken and name != whole}
+    # A name that a person chose is that of the file, unless it could be the short id of something else.
+    taken = _begun(parts, {name for whole, name in short.items() if name != whole or may_be_short(name)})
+    typed = {whole: str(Ref("file", name)) for whole, name in short.items() if name in taken}
     return {**short, **typed, **shortened(parts, refs)}
 
 
@@ -131,7 +132,11 @@ def _begun(parts: "Parts", beginnings: Collection[str]) -> set[str]:
 
 
 def shown_in_context(parts: "Parts") -> Callable[[str], str]:
-    """Returns a function that makes a reference short for a context: of a turn, its id alone if nothing begins so."""
+    """Returns a function that makes a reference short for a context.
+
+    Of a turn, it is the short id alone if nothing else begins so. Of a file, and of a part of one, the file's id is
+    short.
+    """
 
     @cache
     def files() -> frozenset[str]:
@@ -140,7 +145,18 @@ def shown_in_context(parts: "Parts") -> Callable[[str], str]:
         index = parts.finder.index
         return index.ask_again(like_turns) if index.has_files() else frozenset()
 
-    return lambda reference: parts.truth.shown(reference, files())
+    @cache
+    def short(file: str) -> str:
+        return _short_files(parts, {file})[file]
+
+    def shown(reference: str) -> str:
+        kind, _, name = reference.partition(":")
+        if kind not in _IN_FILES:
+            return parts.truth.shown(reference, files())
+        file = name.partition("/" if kind == "row" else "@" if kind == "sec" else "\n")[0]
+        return f"{kind}:{short(file)}{name[len(file) :]}"
+
+    return shown
 
 
 _NAMED_IN_TEXT: Final = rf"\b(?:{ULID}|sn_[0-9a-f]{{32}})\b"  # compiled on first use for a fast start

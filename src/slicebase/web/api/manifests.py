@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from msgspec import Struct
 
-from slicebase.context.comparison import ComparedPiece, compared
-from slicebase.context.manifest import Manifest, PieceChange, PieceChangeKind, Replayed, ReplayProblem
+from slicebase.context.comparison import ComparedPiece, PieceChange, PieceChangeKind, compared
+from slicebase.context.manifest import Manifest, Replayed, ReplayProblem
 from slicebase.errors import SlicebaseError
 from slicebase.runs.records import Span
 from slicebase.web.api.contexts import ContextAnswer, context_answer, spans_in
