@@ -37,7 +37,8 @@ class Index:
             mean_size=50,
             years=(1970, 2026),
             matches=tuple(
-                Matches(word, word, self.rarity.get(word, len(counts)), counts) for word, counts in self.matches.items()
+                Matches(word, (word,), self.rarity.get(word, len(counts)), counts)
+                for word, counts in self.matches.items()
             ),
             turns={figures.number: figures for figures in self.turns},
             links=self.links,
@@ -92,6 +93,14 @@ def test_a_label_that_the_question_names_lifts_a_turn() -> None:
     turns = [turn(1, label="ito ken"), turn(2)]
     ranked = Index(turns, {"fox": {1: 1, 2: 1}, "ken": {1: 1}}, rarity={"ken": 900}).ranked()
     assert ranked[1].parts["label"] > 0 == ranked[2].parts["label"]
+
+
+def test_a_label_counts_for_the_part_of_a_turn_that_does_not_ask() -> None:
+    turns = [turn(number, label="ken")._replace(asks=asks) for number, asks in ((1, 0), (2, 3), (3, 10))]
+    ranked = Index(turns, {"ken": {1: 1, 2: 1, 3: 1}}).ranked()
+    whole = ranked[1].parts["label"]
+    assert [ranked[number].parts["label"] for number in (1, 2, 3)] == [whole, whole * 7 // 10, 0]
+    assert all(each.score == sum(each.parts.values()) for each in ranked.values())
 
 
 @settings(max_examples=30)

@@ -3,7 +3,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slicebase.context.forms import for_index
-from slicebase.context.words import for_question, has_foreign_letters, label, runs, simplified, states_rule
+from slicebase.context.words import (
+    for_question,
+    has_foreign_letters,
+    label,
+    runs,
+    simplified,
+    states_rule,
+    tenths_asked,
+)
 
 
 @pytest.mark.parametrize(
@@ -54,6 +62,29 @@ def test_whatever_is_looked_up_of_a_text_was_indexed_of_it(text: str) -> None:
 )
 def test_a_rule_says_what_is_always_or_never_to_be_done_or_preferred(text: str, expected: bool) -> None:
     assert states_rule(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Ada: Where is it?", 10),
+        ("Ada: It is here. Where is it?", 5),
+        ("Ada: I know. 那是什么？ ", 4),
+        ("Ada: What is it?!", 10),
+        ("Ada: Well… Yes.", 0),
+        ("?", 0),
+        ("Ada: ???", 10),
+        ("Where is the fox? Ada\nKen", 7),
+        ("x. " * 1_400 + "Where?", 0),
+    ],
+)
+def test_the_part_of_a_text_that_asks_is_told_in_tenths(text: str, expected: int) -> None:
+    assert tenths_asked(text) == expected
+
+
+@given(st.text(st.sampled_from("aA:?!. \n？"), max_size=40))
+def test_between_nothing_and_all_of_a_text_asks(text: str) -> None:
+    assert 0 <= tenths_asked(text) <= 10
 
 
 def test_what_has_no_foreign_letter_by_its_bytes_is_read_as_it_is_beside_one() -> None:

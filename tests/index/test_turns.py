@@ -312,6 +312,20 @@ def test_accents_and_marks_do_not_split_words(index: TurnIndex) -> None:
     assert found(index, "ह") == []
 
 
+def test_forms_of_a_word_that_are_not_made_by_an_ending_count_as_the_word(index: TurnIndex) -> None:
+    index.add([turn("a", "Ada bought a boat", session="1"), turn("b", "Bo may buy it", session="2")])
+    index.add([turn("c", "a Rose is a rose", session="3"), turn("d", "the tide has risen", session="4")])
+    assert found(index, "who buys it?") == found(index, "who bought it?") == ["b", "a"]
+    assert {each.score for each in ask(index, "what buys bought buying")} == {each.score for each in ask(index, "buy")}
+    assert found(index, "the tides that rose")[:2] == ["d", "c"]
+    assert found(index, "a Rose") == ["c"], "what is written like a name is one"
+
+
+def test_who_only_asks_gets_nothing_for_being_named(index: TurnIndex) -> None:
+    index.add([turn("a", "Ada: where is the heron? And why?", session="1"), turn("b", "Ada: a heron", session="2")])
+    assert [(each.turn, each.parts["label"] > 0) for each in ask(index, "Ada heron")] == [("b", True), ("a", False)]
+
+
 def test_a_word_that_no_turn_has_is_replaced_by_the_most_similar_one(index: TurnIndex) -> None:
     index.add([turn("a", "we entered the tournament", session="1"), turn("b", "a tour of the town", session="2")])
     assert found(index, "tournamant") == ["a"]
@@ -385,7 +399,7 @@ def test_the_links_to_very_many_replies_are_not_followed(index: TurnIndex, monke
     assert found(index, "heron") == ["a", "before"]
 
 
-WORDS = ("heron", "weir", "always", "mill", "boat", "Ada:", "Bo:", "paint", "painted", "the")
+WORDS = ("heron", "weir?", "always", "mill", "boat", "Ada:", "Bo:", "paint", "painted", "the", "bought", "buys")
 
 
 @st.composite
@@ -417,6 +431,7 @@ QUESTIONS = (
     "Ada paints boats by the weir",
     "what did Bo paint on 2 January 1970?",
     "the painter",
+    "who buys a boat",
 )
 
 

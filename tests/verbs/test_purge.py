@@ -573,7 +573,7 @@ def test_ids_times_and_names_of_other_runs_and_contexts_are_never_replaced(tmp_p
         snapshot = memory.truth.runs.latest("parser-2025")
         assert snapshot is not None
         said = {*_all_strings(snapshot.snapshot), *_all_strings(json.loads(manifest_bytes(context.manifest)))}
-        said |= {"parser-2025", claim, "counted_events_since_last_compaction", context.manifest.as_of, "neighbourly/4"}
+        said |= {"parser-2025", claim, "counted_events_since_last_compaction", context.manifest.as_of, "neighbourly/5"}
         said -= {"Find it.", "Found.", "It is there.", "the weather in the mountains", OTHER}
         said -= {text for piece in context.manifest.pieces for text in (piece.label, piece.group)}
         turns = [say(f"t{number}", text) for number, text in enumerate(sorted(said))]

@@ -5,7 +5,7 @@ Long texts are cut to the excerpt with the most words of the question.
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from math import inf
 from typing import Any, Final, NamedTuple
 
@@ -40,7 +40,9 @@ def forms_of(words: Iterable[Word]) -> re.Pattern[str] | None:
 
     In scripts without spaces, words begin anywhere.
     """
-    forms = sorted({form for word in words for form in (word.text, word.stem, *word.also) if form}, key=len)
+    forms = sorted(
+        {form for word in words for form in (word.text, word.stem, *word.also, *word.inflected) if form}, key=len
+    )
     spaced = [form for form in reversed(forms) if without_unspaced(form).strip()]
     heads = "|".join(re.escape(form) + (_END if len(form) < _LEAST_STEM else "") for form in spaced)
     patterns = [re.escape(form) for form in forms if form not in spaced]
@@ -108,6 +110,9 @@ def _tidy(text: str, start: int, end: int) -> tuple[int, int]:
 # few long ones. Where everything has room in a context, pieces may be longer, up to a quarter of the budget.
 _LEAST_TOKENS: Final = 120
 _SHORTEST_EXCERPT: Final = 20
+# Of that, the best few have half as much again, since they mostly answer, and the others two thirds. A text that is at
+# most half as long again as its piece may be is complete, where it has room: nothing is cut by a few words.
+_BEST: Final = 4
 _USUAL_SHARE: Final = 32
 _LARGEST_SHARE: Final = 4
 # Every piece of a group has a mark as long as the longest: a text that needs a longer one than this stands apart, so
@@ -285,8 +290,8 @@ class _Filling:
     def wider(self) -> "_Filling | None":
         """Returns an empty context for longer pieces; None if nothing would change, or they would be too long."""
         is_cut = any(not piece.whole for candidate, piece in self.chosen if not candidate.passage)
-        largest = self._budget.tokens // _LARGEST_SHARE
-        return _Filling(*self._given, min(2 * self._longest, largest)) if is_cut and self._longest < largest else None
+        longest = _half_more(self._budget.tokens // _LARGEST_SHARE)
+        return _Filling(*self._given, min(2 * self._longest, longest)) if is_cut and self._longest < longest else None
 
     def take(self, candidates: Sequence[Candidate | Unread], least: float) -> None:
         turns, misses = self._budget.turns, 0
@@ -318,14 +323,23 @@ class _Filling:
         return {each.ref.removeprefix("turn:") for each, _ in self.chosen if "slice" in each.parts}
 
     def _fits(self, candidate: Candidate) -> bool:
-        largest = max(_LEAST_TOKENS, self._budget.tokens // _LARGEST_SHARE)
-        longest = self._budget.tokens if candidate.is_whole else largest if candidate.passage else self._longest
-        while not self._offered(candidate, longest):
-            # Of the best candidate, a small budget has room for a shorter excerpt.
-            if self.chosen or candidate.is_whole or longest < _SHORTEST_EXCERPT:
-                return False
+        return any(self._offered(candidate, longest) for longest in self._lengths(candidate))
+
+    def _lengths(self, candidate: Candidate) -> Iterator[int]:
+        """Yields how many tokens the piece of a candidate may have at most, and less if that has no room."""
+        if candidate.is_whole:
+            yield self._budget.tokens
+            return
+        longest = largest = max(_LEAST_TOKENS, self._budget.tokens // _LARGEST_SHARE)
+        if not candidate.passage:
+            is_best = len(self.chosen) < _BEST
+            longest = min(largest, _half_more(self._longest) if is_best else self._longest * 2 // 3)
+            if longest < tokens(candidate.text) <= min(largest, _half_more(longest)):
+                yield largest
+        yield longest
+        while not self.chosen and longest >= _SHORTEST_EXCERPT:  # a small budget has room for some of the best one
             longest //= 2
-        return True
+            yield longest
 
     def _offered(self, candidate: Candidate, longest: int) -> bool:
         span = self._span(candidate, longest)
@@ -359,6 +373,10 @@ class _Filling:
             text_hash=pinned_hash(candidate.corpus, text),
             score=candidate.score,
         )
+
+
+def _half_more(size: int) -> int:
+    return size * 3 // 2
 
 
 def _in_reading_order(chosen: Sequence[tuple[Candidate, PinnedPiece]], groups: Sequence[str] = ()) -> list[PinnedPiece]:

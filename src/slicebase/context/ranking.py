@@ -18,7 +18,7 @@ from slicebase.core.times import LAST_UNDATED
 if TYPE_CHECKING:  # start-up counts
     from slicebase.graph.select import FrontierTurn
 
-RANKER: Final = "neighbourly/4"
+RANKER: Final = "neighbourly/5"
 
 # BM25 with its usual parameters, sizes in tokens.
 _SATURATION = 1.2
@@ -64,14 +64,15 @@ class TurnFigures(NamedTuple):
     opens: int  # 1 if no turn comes before it, else 0
     rules: int = 0  # 1 if the user states there what always holds, else 0
     voice: str = ""  # the role of who speaks, UNSPOKEN where nobody does, or SUMMARY; empty for what is not a turn
+    asks: int = 0  # how many tenths of a turn with a label are questions
 
 
 class Matches(NamedTuple):
     """A word of the question, the nearest known word if no turn has it, and how often turns have it."""
 
     stem: str
-    known_as: str
-    turns: int  # how many turns of the index have it
+    known_as: tuple[str, ...]  # or the forms of the word that turns have
+    turns: int  # how many turns of the index have it; of several forms, the sum
     counts: Mapping[int, int]  # by the number of the turn; for a frequent word only among the turns of the figures
 
 
@@ -159,13 +160,13 @@ class _Scoring:
             if not worth or (allowed is not None and number not in allowed):
                 continue
             turn = turns[number]
-            _, _, session, _, size, label, opens, rules, voice = turn
+            _, _, session, _, size, label, opens, rules, voice, asks = turn
             if voice in others:
                 scores[number] = sum(self.parts(turn))  # each part is rounded by itself
                 continue
             score = worth + sessions.get(session, 0) + substances[size if size < _SUBSTANTIAL else _SUBSTANTIAL]
             if label:
-                score += labels.get(label, 0)
+                score += labels.get(label, 0) * (10 - asks) // 10
             if rules:
                 score += self._rule
             scores[number] = score + self._opening if opens else score
@@ -179,7 +180,7 @@ class _Scoring:
             words,
             self._total.get(number, 0) - words,
             self._sessions.get(turn.session, 0),
-            self._labels.get(turn.label, 0),
+            self._labels.get(turn.label, 0) * (10 - turn.asks) // 10,
             self._dates.get(number, 0),
             self._substances[min(turn.size, _SUBSTANTIAL)],
             turn.opens * self._opening,
@@ -319,7 +320,7 @@ def _worth_of_sessions(turns: Mapping[int, TurnFigures], worth: Mapping[int, int
 
 def _worth_of_labels(figures: Figures, worth: int) -> dict[str, int]:
     """Returns the worth by label, for labels that have a word of the question, or whose people it names otherwise."""
-    asked = {stem for match in figures.matches for stem in (match.stem, match.known_as)}
+    asked = {stem for match in figures.matches for stem in (match.stem, *match.known_as)}
     labels = {turn.label for turn in figures.turns.values()}
     return {label: worth for label in labels if label in figures.people or not asked.isdisjoint(label.split())}
 

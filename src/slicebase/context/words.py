@@ -12,7 +12,8 @@ class Word(NamedTuple):
 
     text: str
     stem: str
-    also: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()  # of other spellings, which the index has beside the word
+    inflected: tuple[str, ...] = ()  # of what counts as the same word: `bought` for `buy`
 
 
 _WIDE_CHARACTERS: Final = "\u3000\uff01-\uff5e"
@@ -277,13 +278,32 @@ def label(text: str) -> str:
     return match[1] if match else ""
 
 
+_MOST_READ: Final = 4_000  # characters
+_ENDS: Final = ".!?…。！？؟"
+_ASKS: Final = "?？؟"
+_SENTENCE: Final = rf"[^{_ENDS}\n]+[{_ENDS}]*"
+
+
+def tenths_asked(text: str) -> int:
+    """Returns how many tenths of a text are questions, after its label."""
+    said = text[:_MOST_READ]
+    if not any(sign in said for sign in _ASKS):
+        return 0
+    after = re.match(_LABEL, said)
+    asked = whole = 0
+    for match in re.finditer(_SENTENCE, said[after.end() if after else 0 :]):
+        sentence = match[0].strip()
+        whole += len(sentence)
+        asked += len(sentence) if any(sign in sentence for sign in _ASKS) else 0
+    return round(10 * asked / max(1, whole))
+
+
 # What a user wants in general: "always use tabs", "when I ask for code, …", "I'd prefer short answers". In English.
 _RULE: Final = (
     r"\b(?:always|never|from now on|when(?:ever)? i ask|whenever you|i(?:['’]d| would)? (?:really )?prefer"
     r"|please (?:avoid|do not|don['’]t))\b"
 )
 _IN_RULES: Final = ("always", "never", "from now on", " i ask", "whenever you", "prefer", "please ")
-_MOST_READ: Final = 4_000  # characters
 
 
 def states_rule(text: str) -> bool:

@@ -54,6 +54,7 @@ class _KnownTerm(NamedTuple):
     term: str
     stem: str
     having: str = _HAVING_WORD
+    is_form: bool = True  # of a word, of which all forms count as one
 
 
 class _Source(NamedTuple):
@@ -99,7 +100,7 @@ def read_figures(
         indexed=indexed,
         mean_size=max(1, size) / indexed,
         years=years,
-        matches=tuple(_matches(connection, words, found, reached)),
+        matches=tuple(_as_words(_matches(connection, words, found, reached), indexed)),
         turns=turns,
         links=links,
         allowed=allowed,
@@ -163,10 +164,13 @@ def _known_words(connection: apsw.Connection, question: Question, absent: Mappin
             yield from _once(seen, _KnownTerm(turns, word.stem, word.stem))
         for form in word.also:
             if turns := turns_with(connection, form, absent):
+                yield from _once(seen, _KnownTerm(turns, form, word.stem, is_form=False))
+        for form in word.inflected:
+            if turns := turns_with(connection, form, absent):
                 yield from _once(seen, _KnownTerm(turns, form, word.stem))
     for name in (form for each in question.names for form in in_any_case(each)):
         if turns := turns_with(connection, name, absent, names=True):
-            yield _KnownTerm(turns, name, name, _HAVING_NAME)
+            yield _KnownTerm(turns, name, name, _HAVING_NAME, is_form=False)
 
 
 def _once(seen: set[str], known: _KnownTerm) -> Iterator[_KnownTerm]:
@@ -261,9 +265,11 @@ def _reach(
 
 def _matches(
     connection: apsw.Connection, words: list[_KnownTerm], found: _Found, reached: set[int]
-) -> Iterator[Matches]:
+) -> Iterator[tuple[_KnownTerm, Mapping[int, int]]]:
+    """Yields each term with how often turns within reach have it."""
     among = json.dumps(list(reached))
-    for turns, term, stem, having in words:
+    for word in words:
+        turns, term, _, having, _ = word
         if (having, term) in found:
             known = found[having, term]
             counts = {number: known[number] for number in known.keys() & reached}
@@ -272,7 +278,20 @@ def _matches(
             counts = _counted_numbers(connection.execute(inside, (term, among)))
         else:
             continue
-        yield Matches(stem, term, turns, counts)
+        yield word, counts
+
+
+def _as_words(found: Iterable[tuple[_KnownTerm, Mapping[int, int]]], indexed: int) -> Iterator[Matches]:
+    """Yields the matches of each word together with those of its forms."""
+    words: dict[object, list[tuple[_KnownTerm, Mapping[int, int]]]] = {}
+    for known, counts in found:
+        words.setdefault(known.stem if known.is_form else known, []).append((known, counts))
+    for forms in words.values():
+        first, counts = forms[0]
+        if len(forms) > 1:
+            counts = sum((Counter(each) for _, each in forms), Counter[int]())
+        turns = min(indexed, sum(known.turns for known, _ in forms))
+        yield Matches(first.stem, tuple(known.term for known, _ in forms), turns, counts)
 
 
 def _turns(
@@ -287,14 +306,13 @@ def _turns(
     rows: Any = connection.execute(_TURNS, (json.dumps(sorted(reached)),)).fetchall()
     turns = dict(zip(map(itemgetter(0), rows), map(_as_figures, rows), strict=True))
     for number in opening:  # a turn whose parents do not exist opens its conversation
-        *before, _, rules, voice = turns[number]
-        turns[number] = _as_figures((*before, 1, rules, voice))
+        turns[number] = turns[number]._replace(opens=1)
     return turns
 
 
 _as_figures: Callable[[Any], TurnFigures] = partial(tuple.__new__, TurnFigures)  # for thousands of rows, without checks
 _TURNS = f"""
 SELECT number, turn.id, session, time, size, label, 0, rules,
-CASE WHEN kinds & {_SUMMED} THEN '{SUMMARY}' WHEN role = '' OR kinds & {_SPOKEN} THEN role ELSE '{UNSPOKEN}' END
+CASE WHEN kinds & {_SUMMED} THEN '{SUMMARY}' WHEN role = '' OR kinds & {_SPOKEN} THEN role ELSE '{UNSPOKEN}' END, asks
 FROM json_each(?) CROSS JOIN turn ON number = value
 """

@@ -9,7 +9,7 @@ import apsw
 
 from slicebase.context.forms import for_index
 from slicebase.context.identifiers import names_for_index
-from slicebase.context.words import label
+from slicebase.context.words import label, tenths_asked
 from slicebase.core.hashing import tokens
 from slicebase.index.turn_schema import CHOSEN, IndexedTurn
 
@@ -79,15 +79,16 @@ class TurnRows:
         sessions = self._sessions(fresh)
         first = 1 + int(self._connection.execute("SELECT coalesce(max(number), 0) FROM turn").get)
         sizes = [tokens(turn.text) for turn in fresh]
+        labels = [self._label(turn.text) for turn in fresh]
         many = self._connection.executemany
         many(
-            "INSERT INTO turn VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO turn VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 (
-                    *(number, turn.id, sessions[turn.session], turn.time, size, self._label(turn.text)),
-                    *(turn.role, turn.kinds, turn.rules, turn.place),
+                    *(number, turn.id, sessions[turn.session], turn.time, size, named),
+                    *(turn.role, turn.kinds, turn.rules, tenths_asked(turn.text) if named else 0, turn.place),
                 )
-                for number, (turn, size) in enumerate(zip(fresh, sizes, strict=True), first)
+                for number, (turn, size, named) in enumerate(zip(fresh, sizes, labels, strict=True), first)
             ),
         )
         texts = [turn.text for turn in fresh]

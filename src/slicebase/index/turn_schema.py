@@ -19,6 +19,7 @@ CREATE TABLE turn (
   number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, session INTEGER NOT NULL, time INTEGER NOT NULL,
   size INTEGER NOT NULL, label TEXT NOT NULL, role TEXT NOT NULL, kinds INTEGER NOT NULL,
   rules INTEGER NOT NULL, -- 1 if the user says in it what always holds
+  asks INTEGER NOT NULL, -- how many tenths of it are questions, if it has a label
   place INTEGER NOT NULL -- its number in its session: the order of turns with equal times, or without any
 );
 CREATE INDEX turn_by_session ON turn (session, time, place, id);

@@ -5,12 +5,14 @@ truth is in the index, and is stored in the same transaction as the turns.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 import apsw
 
 from slicebase.context.forms import is_korean, other_forms, ungrouped
+from slicebase.context.inflected import in_lower_case, inflections
 from slicebase.context.match import ALL_WORDS, Attempt
 from slicebase.context.query import Query, Term
 from slicebase.context.words import Word, for_question, in_characters_and_pairs, simplified
@@ -225,15 +227,23 @@ class TurnIndex:
         """Returns the words of a text as the index reads them."""
         asked = simplified(ungrouped(text[:_MOST_CHARACTERS]))
         words = self._read(for_question(asked))
-        if not (forms := dict(self._other_forms(asked))):
-            return words
-        return [word._replace(also=forms[word.text]) if word.text in forms else word for word in words]
+        forms, lower = dict(self._other_forms(asked)), in_lower_case(asked)
+        for place, word in enumerate(words):
+            if word.text in forms:
+                words[place] = word._replace(also=forms[word.text])
+            elif word.text in lower and word.stem in self._inflections:
+                words[place] = word._replace(inflected=self._inflections[word.stem])
+        return words
 
     def _other_forms(self, text: str) -> Iterator[tuple[str, tuple[str, ...]]]:
         """Yields the words of a text that have other forms, as the index reads them, with the stems of these."""
         for word in set() if text.isascii() else set(text.split()):
             if (forms := other_forms(word)) and (read := self._read(word)):
                 yield read[0].text, tuple(form.stem for form in self._read(" ".join(forms)))
+
+    @cached_property
+    def _inflections(self) -> dict[str, tuple[str, ...]]:
+        return inflections(lambda text: [word.stem for word in self._read(text)])
 
     def figures(self, question: "Question", wanted: TurnFilters = EVERY_TURN, *, by_meaning: bool = False) -> "Figures":
         """Returns the figures of the index for a question; `rank` scores them.

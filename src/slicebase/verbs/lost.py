@@ -315,11 +315,11 @@ def _for_prompt(
 def _worth_of_words(index: TurnIndex, question: Question, figures: Figures) -> Callable[[str], int]:
     """Returns a function that gives the worth of the words and identifiers of a question in a text."""
     worths = {match.known_as: rarity(match.turns, figures.indexed) for match in figures.matches}
-    names = {name: max(worths.get(form, 0) for form in in_any_case(name)) for name in question.names}
+    names = {name: max(worths.get((form,), 0) for form in in_any_case(name)) for name in question.names}
 
     def worth(text: str) -> int:
         low, stems = text.lower(), {word.stem for word in index.words(for_index(text))}
-        of_words = sum(value for stem, value in worths.items() if stem in stems)
+        of_words = sum(value for forms, value in worths.items() if not stems.isdisjoint(forms))
         return of_words + sum(value for name, value in names.items() if name in low)
 
     return worth
