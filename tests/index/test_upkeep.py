@@ -5,20 +5,22 @@ from pathlib import Path
 import pytest
 
 from slicebase.base import Slicebase
-from slicebase.index import upkeep
+from slicebase.index import wanted_turns
 from slicebase.index.turn_schema import IndexedTurn
+from slicebase.index.wanted_turns import WantedTurns
 
-SAMPLES = Path(upkeep.__file__).parent.parent / "samples"
-ALONE = "SELECT rowid, session, seq, record, NULL FROM turns WHERE rowid > ? ORDER BY rowid"
+SAMPLES = Path(wanted_turns.__file__).parent.parent / "samples"
+ALONE = "SELECT rowid, session, seq, record, NULL FROM turns WHERE rowid > ? AND rowid <= ? ORDER BY rowid"
 OF_ANOTHER = """
 SELECT rowid, session, seq, record,
   (SELECT bytes FROM texts WHERE owner = 'session:' || session AND bytes IS NOT NULL LIMIT 1)
-FROM turns WHERE rowid > ? ORDER BY rowid
+FROM turns WHERE rowid > ? AND rowid <= ? ORDER BY rowid
 """
 
 
 def turns_of(memory: Slicebase, after: int = 0) -> list[IndexedTurn]:
-    return list(upkeep._turns_to_add(memory.truth, after, [], memory.turn_index.note_unreadable))
+    wanted = WantedTurns(after, 10_000)
+    return list(wanted_turns.wanted_turns(memory.truth, wanted, memory.turn_index.note_unreadable))
 
 
 def test_turns_that_are_read_with_their_texts_are_those_that_are_read_alone(
@@ -27,9 +29,9 @@ def test_turns_that_are_read_with_their_texts_are_those_that_are_read_alone(
     with Slicebase.init(tmp_path) as memory:
         memory.import_([SAMPLES / "long-session.jsonl", SAMPLES / "claude-code-session.jsonl"])
         with monkeypatch.context() as patched:
-            patched.delattr(upkeep, "_text_of")  # no text is looked up by itself
+            patched.delattr(wanted_turns, "text_of")  # no text is looked up by itself
             together, later = turns_of(memory), turns_of(memory, 400)
-        monkeypatch.setattr(upkeep, "_WITH_TEXTS", ALONE)
+        monkeypatch.setattr(wanted_turns, "_WITH_TEXTS", ALONE)
         assert together == turns_of(memory)
         assert later == turns_of(memory, 400)
         assert len(together) > 400
@@ -43,6 +45,6 @@ def test_a_text_counts_only_if_the_record_names_its_digest_where_the_query_reads
     with Slicebase.init(tmp_path) as memory:
         memory.import_([SAMPLES / "claude-code-session.jsonl"])
         right = turns_of(memory)
-        monkeypatch.setattr(upkeep, "_WITH_TEXTS", OF_ANOTHER)
-        monkeypatch.setattr(upkeep, "_DIGEST", slice(0, 1))
+        monkeypatch.setattr(wanted_turns, "_WITH_TEXTS", OF_ANOTHER)
+        monkeypatch.setattr(wanted_turns, "_DIGEST", slice(0, 1))
         assert turns_of(memory) == right

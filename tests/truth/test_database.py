@@ -81,6 +81,45 @@ def test_after_an_error_nothing_is_left_of_a_part_of_a_transaction(truth: Truth)
     assert verify(truth).status == "VERIFIED"
 
 
+def test_what_fails_inside_a_transaction_without_parts_fails_as_a_whole(truth: Truth) -> None:
+    turns = chain(4)
+
+    def fail() -> None:
+        with truth.database.writing():
+            store(truth, turns[2:3])
+            raise ValueError("stop")
+
+    def go_on() -> None:
+        with truth.database.writing_undivided():
+            store(truth, turns[1:2])
+            with pytest.raises(ValueError, match="stop"):
+                fail()
+            store(truth, turns[3:])
+
+    store(truth, turns[:1])
+    with pytest.raises(RuntimeError):
+        go_on()
+    assert [stored.record.id for stored in truth.turns.of_session("s")] == [turns[0].id]
+    store(truth, turns[1:2])  # and the next one is not affected
+    assert [stored.record.id for stored in truth.turns.of_session("s")] == [turn.id for turn in turns[:2]]
+    assert verify(truth).status == "VERIFIED"
+
+
+def test_inside_another_transaction_one_without_parts_is_a_part(truth: Truth) -> None:
+    turns = chain(2)
+
+    def fail() -> None:
+        with truth.database.writing_undivided():
+            store(truth, turns[1:])
+            raise ValueError("stop")
+
+    with truth.database.writing():
+        store(truth, turns[:1])
+        with pytest.raises(ValueError, match="stop"):
+            fail()
+    assert [stored.record.id for stored in truth.turns.of_session("s")] == [turns[0].id]
+
+
 def test_another_schema_has_another_version() -> None:
     """A database whose tables differ must be refused as one of another version, not fail at a missing column."""
     schema = re.sub(r"--.*\n|\s+", " ", SCHEMA)

@@ -12,7 +12,7 @@ import pytest
 from slicebase import Slicebase
 from slicebase.errors import SlicebaseError
 from slicebase.index import files as file_index
-from slicebase.index import upkeep
+from slicebase.index import turn_rows, upkeep
 from slicebase.index.file_reader import Update
 from slicebase.index.turns import TurnIndex
 from slicebase.library import chunks
@@ -31,7 +31,7 @@ def long(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for path in (root / ".slicebase" / "cache").glob("turns.*"):
         path.unlink()
     monkeypatch.setattr(upkeep, "_LONG", 1)
-    monkeypatch.setattr(upkeep, "_BETWEEN_SIGNS", 1)
+    monkeypatch.setattr(turn_rows, "_MOST_TURNS", 1)
 
 
 def until(done: Callable[[], Any]) -> Any:
@@ -47,20 +47,20 @@ def test_what_needs_the_index_says_how_far_it_is_and_works_when_it_is_there(
 ) -> None:
     """However many ask, there is one build, and others do not wait for it."""
     goes_on, added = Event(), list[int]()
-    add = TurnIndex.add
+    add = TurnIndex.add_batches
 
-    def held(index: TurnIndex, turns: Any, mark: str | None = None) -> None:
+    def held(index: TurnIndex, batches: Any, mark: str | None = None) -> None:
         added.append(1)
 
         def slowly() -> Any:
-            for number, turn in enumerate(turns):
+            for number, batch in enumerate(batches):
                 if number == 3:
                     assert goes_on.wait(20)
-                yield turn
+                yield batch
 
         add(index, slowly(), mark)
 
-    monkeypatch.setattr(TurnIndex, "add", held)
+    monkeypatch.setattr(TurnIndex, "add_batches", held)
     with client_of(root) as client:
         assert client.get(NEED_IT[0]).status_code == 503
         assert until(lambda: "3 of" in client.get(NEED_IT[0]).json()["detail"])

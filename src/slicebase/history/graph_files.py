@@ -72,7 +72,7 @@ def _import(truth: Truth, each: Input, account: Account, options: Options) -> No
 @contextmanager
 def _storing(truth: Truth) -> Iterator[None]:
     try:
-        with truth.database.writing():
+        with truth.database.writing_undivided():
             yield
     except SlicebaseError as error:
         raise _RefusedError(error) if error.code in _FAULTS else error from None

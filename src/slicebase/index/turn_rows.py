@@ -1,8 +1,7 @@
 """The rows of the turn index: turns are added in any order, and removed again."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
+from collections.abc import Callable, Generator, Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 import apsw
@@ -11,12 +10,13 @@ from slicebase.context.forms import for_index
 from slicebase.context.identifiers import names_for_index
 from slicebase.context.words import label, tenths_asked
 from slicebase.core.hashing import tokens
-from slicebase.index.turn_schema import CHOSEN, IndexedTurn
+from slicebase.index.turn_schema import CHOSEN, IndexedTurn, ReadyTurn
 
 if TYPE_CHECKING:
     from slicebase.index.word_vectors import WordVectors
 
-_BATCH: Final = 10_000
+_MOST_TURNS: Final = 10_000  # of a batch
+_MOST_CHARACTERS: Final = 8 << 20  # of words, after which a batch ends
 
 _REMOVE: Final = (
     f"""
@@ -62,39 +62,40 @@ class TurnRows:
         self._vectors = vectors
         self._label_stems: dict[str, str] = {}
 
-    def add(self, turns: Iterable[IndexedTurn]) -> None:
-        """Adds these turns. Skips turns that are already in the index: a turn never changes."""
+    def add(self, batches: Iterable[list[ReadyTurn]]) -> None:
+        """Adds turns. Skips those that are already in the index: a turn never changes."""
         self._connection.execute(_VECTORS_OF, (self._vectors.name if self._vectors else "",))
-        remaining = iter(turns)
         touched: set[int] = set()
-        while batch := list(islice(remaining, _BATCH)):
+        for batch in batches:
             touched |= self._add_batch(batch)
         self._follow_in_time(touched)
 
-    def _add_batch(self, batch: list[IndexedTurn]) -> set[int]:
+    def _add_batch(self, batch: list[ReadyTurn]) -> set[int]:
         """Adds the new turns of a batch, linked to the parents that they name. Returns their sessions' numbers."""
-        known = self._column(f"SELECT id FROM turn WHERE id IN {CHOSEN}", [turn.id for turn in batch])
+        known = self._column(f"SELECT id FROM turn WHERE id IN {CHOSEN}", [ready.turn.id for ready in batch])
         # Of two turns of the batch with the same id, the first stays.
-        fresh = list({turn.id: turn for turn in reversed(batch) if turn.id not in known}.values())
+        added = list({ready.turn.id: ready for ready in reversed(batch) if ready.turn.id not in known}.values())
+        fresh = [ready.turn for ready in added]
         sessions = self._sessions(fresh)
         first = 1 + int(self._connection.execute("SELECT coalesce(max(number), 0) FROM turn").get)
-        sizes = [tokens(turn.text) for turn in fresh]
-        labels = [self._label(turn.text) for turn in fresh]
+        labels = [self._label(ready.label) for ready in added]
         many = self._connection.executemany
         many(
             "INSERT INTO turn VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 (
-                    *(number, turn.id, sessions[turn.session], turn.time, size, named),
-                    *(turn.role, turn.kinds, turn.rules, tenths_asked(turn.text) if named else 0, turn.place),
+                    *(number, turn.id, sessions[turn.session], turn.time, ready.size, named),
+                    *(turn.role, turn.kinds, turn.rules, ready.asked if named else 0, turn.place),
                 )
-                for number, (turn, size, named) in enumerate(zip(fresh, sizes, labels, strict=True), first)
+                for number, (turn, ready, named) in enumerate(zip(fresh, added, labels, strict=True), first)
             ),
         )
-        texts = [turn.text for turn in fresh]
-        self._add_words(first, texts)
+        # One table after the other, which is faster than by turns.
+        many("INSERT INTO words (rowid, text) VALUES (?, ?)", enumerate((ready.words for ready in added), first))
+        many("INSERT INTO names (rowid, text) VALUES (?, ?)", enumerate((ready.names for ready in added), first))
         if self._vectors:
-            many("INSERT INTO meaning VALUES (?, ?)", enumerate(self._vectors.of_passages(texts), first))
+            vectors = self._vectors.of_passages([turn.text for turn in fresh])
+            many("INSERT INTO meaning VALUES (?, ?)", enumerate(vectors, first))
         for number, turn in enumerate(fresh, first):
             for tool, call, files in turn.calls:
                 self._connection.execute("INSERT INTO called VALUES (?, ?, ?)", (number, tool, call))
@@ -114,22 +115,10 @@ class TurnRows:
                 f" WHERE {new} >= ? AND given.child <> turn.number",
                 (first,),
             )
-        self._connection.execute("UPDATE state SET turns = turns + ?, size = size + ?", (len(fresh), sum(sizes)))
+        self._connection.execute(
+            "UPDATE state SET turns = turns + ?, size = size + ?", (len(added), sum([ready.size for ready in added]))
+        )
         return set(sessions.values())
-
-    def _add_words(self, first: int, texts: list[str]) -> None:
-        """Adds the words and the identifiers of texts: one table after the other, which is faster than by turns."""
-        names: list[str] = []
-
-        def words() -> Iterator[tuple[int, str]]:
-            for number, text in enumerate(texts, first):
-                whole, humps = names_for_index(text)
-                names.append(whole)
-                yield number, for_index(text, humps)
-
-        many = self._connection.executemany
-        many("INSERT INTO words (rowid, text) VALUES (?, ?)", words())
-        many("INSERT INTO names (rowid, text) VALUES (?, ?)", enumerate(names, first))
 
     def _sessions(self, turns: Iterable[IndexedTurn]) -> dict[str, int]:
         """Returns the numbers of the sessions of these turns.
@@ -170,12 +159,33 @@ class TurnRows:
         for statement in _FOLLOW_IN_TIME:
             self._connection.execute(statement, (chosen,))
 
-    def _label(self, text: str) -> str:
-        """Returns the stems of the label that a text begins with, or an empty text."""
-        found = label(text)
+    def _label(self, found: str) -> str:
+        """Returns the stems of the label of a text; of an empty one, an empty text."""
         if found and found not in self._label_stems:
             self._label_stems[found] = self._stems(found)
         return self._label_stems[found] if found else ""
 
     def _column(self, sql: str, values: list[str] | list[int]) -> set[Any]:
         return {value for (value,) in self._connection.execute(sql, (json.dumps(values),))}
+
+
+def batches_of(turns: Iterable[IndexedTurn]) -> Generator[list[ReadyTurn], None, None]:
+    """Yields turns with what the index keeps of their texts, in batches that fit into memory."""
+    batch: list[ReadyTurn] = []
+    characters = 0
+    for turn in turns:
+        ready = _ready(turn)
+        batch.append(ready)
+        characters += len(ready.words)
+        if len(batch) >= _MOST_TURNS or characters > _MOST_CHARACTERS:
+            yield batch
+            batch, characters = [], 0
+    if batch:
+        yield batch
+
+
+def _ready(turn: IndexedTurn) -> ReadyTurn:
+    names, humps = names_for_index(turn.text)
+    named = label(turn.text)
+    asked = tenths_asked(turn.text) if named else 0
+    return ReadyTurn(turn, tokens(turn.text), named, asked, for_index(turn.text, humps), names)

@@ -82,3 +82,14 @@ class IndexedTurn(NamedTuple):
     answered: Sequence[str] = ()  # the ids of the calls whose results it has
     rules: bool = False  # whether the user says in it what always holds
     place: int = 0  # its number in its session
+
+
+class ReadyTurn(NamedTuple):
+    """A turn with what the index keeps of its text."""
+
+    turn: IndexedTurn
+    size: int  # in tokens
+    label: str
+    asked: int  # tenths of the text that are questions, of a turn with a label
+    words: str
+    names: str  # the identifiers in the text, whole

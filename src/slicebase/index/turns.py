@@ -22,7 +22,7 @@ from slicebase.errors import SlicebaseError
 from slicebase.index.disposable import DatabaseLayout, Disposable, OtherDatabaseError, reading, writing
 from slicebase.index.narrow import EVERY_TURN, TurnFilters, conditions, up_to
 from slicebase.index.schema import UNICODE61, Tokenizer
-from slicebase.index.turn_schema import CHOSEN, TURNS_LAYOUT, IndexedTurn, UnreadableRow
+from slicebase.index.turn_schema import CHOSEN, TURNS_LAYOUT, IndexedTurn, ReadyTurn, UnreadableRow
 from slicebase.index.turn_search import Bounds, FoundHits, TextOf, TurnSearch
 from slicebase.truth.failures import database_errors
 
@@ -145,8 +145,16 @@ class TurnIndex:
 
     def add(self, turns: Iterable[IndexedTurn], mark: str | None = None) -> None:
         """Adds these turns, all or none. Skips turns that are already in the index: a turn never changes."""
+        from slicebase.index.turn_rows import (
+            batches_of,
+        )  # imported here for a fast start: most questions add nothing
+
+        self.add_batches(batches_of(turns), mark)
+
+    def add_batches(self, batches: Iterable[list[ReadyTurn]], mark: str | None = None) -> None:
+        """Does the same with turns that are ready to be added."""
         with writing(self._connection):
-            self._rows().add(turns)
+            self._rows().add(batches)
             if mark is not None:
                 self._connection.execute("UPDATE state SET mark = ?", (mark,))
 

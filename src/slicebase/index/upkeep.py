@@ -4,18 +4,16 @@ The mark of an index says how much of which database is in it. Turns and links a
 their row numbers are enough.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from slicebase.context.words import states_rule
 from slicebase.core.ids import uuid_of
-from slicebase.core.times import from_text
 from slicebase.errors import SlicebaseError
-from slicebase.graph.contents import answered_in, calls_in, kind_bits, kinds_of, searched_text, spoken_text
-from slicebase.graph.record import LinkRecord, TurnRecord, read_link, read_parts, read_turn
+from slicebase.graph.record import read_link, read_parts, read_turn
 from slicebase.index.disposable import Disposable
-from slicebase.index.turn_schema import TURNS_LAYOUT, IndexedTurn, UnreadableRow
+from slicebase.index.turn_schema import TURNS_LAYOUT, ReadyTurn, UnreadableRow
 from slicebase.index.turns import TurnIndex
 from slicebase.truth.failures import database_errors
 
@@ -25,7 +23,7 @@ if TYPE_CHECKING:  # keeps start-up fast
 _EMPTY = "0 0 0"  # the numbers of a mark
 _LITTLE = 2_000  # turns that are added to a copy of the index while another process holds the file
 _LONG = 10_000  # turns that take some seconds to add
-_BETWEEN_SIGNS = 500  # turns between two signs of progress
+_WORTH_A_PROCESS = 10_000  # turns: for fewer, starting a process takes longer than it saves
 _Answer = TypeVar("_Answer")
 
 
@@ -69,15 +67,35 @@ def update_turn_index(index: TurnIndex, truth: "Truth") -> None:
     relinked = _children_of_links_after(truth, links)
     if relinked:
         index.remove(relinked)
-    added = _turns_to_add(truth, turns, relinked, index.note_unreadable)
-    index.add(_counted(added, new, index.progress), mark=now)
+    with closing(_batches(index, truth, (turns, read_mark(now).turns, tuple(relinked)))) as batches:
+        index.add_batches(_counted(batches, new, index.progress), mark=now)
 
 
-def _counted(turns: Iterator[IndexedTurn], total: int, progress: Callable[[int, int], None]) -> Iterator[IndexedTurn]:
-    for done, turn in enumerate(turns):
-        if done % _BETWEEN_SIGNS == 0:
-            progress(done, total)
-        yield turn
+def _batches(
+    index: TurnIndex, truth: "Truth", lacking: tuple[int, int, tuple[str, ...]]
+) -> "Generator[list[ReadyTurn], None, None]":
+    """Returns the turns that the index lacks: after a row up to another one, and these others."""
+    # Imported here for a fast start: most questions add nothing.
+    from slicebase.index.turn_rows import batches_of
+    from slicebase.index.wanted_turns import WantedTurns, wanted_turns
+
+    wanted = WantedTurns(*lacking)
+    if wanted.last - wanted.after > _WORTH_A_PROCESS and not wanted.again and index.vectors() is None:
+        from slicebase.index.turns_ahead import batches_ahead
+
+        return batches_ahead(truth, wanted, index.note_unreadable)
+    return batches_of(wanted_turns(truth, wanted, index.note_unreadable))
+
+
+def _counted(
+    batches: Iterator[list[ReadyTurn]], total: int, progress: Callable[[int, int], None]
+) -> Iterator[list[ReadyTurn]]:
+    done = 0
+    progress(done, total)
+    for batch in batches:
+        yield batch
+        done += len(batch)
+        progress(done, total)
 
 
 def holds_purged(path: Path, truth: "Truth") -> bool:
@@ -130,79 +148,18 @@ def purged_turns(truth: "Truth") -> Iterator[str]:
                     yield stored.record.id
 
 
-# Each record with its text. A record begins with the digest of its text, as it is written here.
-_DIGEST: Final = slice(len('{"content_hash":"'), len('{"content_hash":"sha256:') + 64)
-_WITH_TEXTS: Final = f"""
-SELECT turns.rowid, session, seq, record, bytes FROM turns LEFT JOIN texts ON texts.owner = 'session:' || turns.session
-  AND texts.hash = unhex(substr(turns.record, {_DIGEST.stop - 64 + 1}, 64))
-WHERE turns.rowid > ? ORDER BY turns.rowid
-"""
-
-
-def _turns_to_add(
-    truth: "Truth", rowid: int, again: list[str], note: Callable[[UnreadableRow], object]
-) -> Iterator[IndexedTurn]:
-    """Yields the turns to add. Notes those that cannot be read, and goes on: one of them must not hide all others."""
-    linked: dict[str, list[str]] = {}  # by child: parents that its own record does not name
-    with database_errors(truth.database.path):
-        for link in _links(truth, note) if again or rowid == 0 else ():
-            linked.setdefault(link.child, []).append(link.parent)
-        for row, session, seq, stored, joined in truth.database.connection.execute(_WITH_TEXTS, (rowid,)):
-            try:
-                record = read_turn(stored)
-                is_its_own = joined is not None and stored[_DIGEST] == record.content_hash.encode()
-                text = joined if is_its_own else _text_of(truth, record)
-                turn = None if text is None else _indexed(record, seq, text, linked)
-            except SlicebaseError as error:
-                if error.code != "broken-record":
-                    raise
-                note(UnreadableRow(session, "turns", row))
-            else:
-                if turn is not None:
-                    yield turn
-        for each in truth.turns.find(again).values():
-            if (text := _text_of(truth, each.record)) is not None:
-                yield _indexed(each.record, each.seq, text, linked)
-
-
-def _links(truth: "Truth", note: Callable[[UnreadableRow], object]) -> Iterator[LinkRecord]:
-    for row, session, stored in truth.database.connection.execute("SELECT rowid, session, record FROM links"):
-        try:
-            yield read_link(stored)
-        except SlicebaseError:
-            note(UnreadableRow(session, "links", row))
-
-
 def _is_readable(truth: "Truth", row: UnreadableRow) -> bool:
     """Returns whether a row that could not be read can be read again: somebody has put back what was stored."""
+    from slicebase.index.wanted_turns import text_of
+
     query = f"SELECT record FROM {'links' if row.source == 'links' else 'turns'} WHERE rowid = ?"
     with database_errors(truth.database.path):
         stored: Any = truth.database.connection.execute(query, (row.row,)).fetchone()
     try:
         if row.source == "links":
             read_link(stored[0])
-        elif (text := _text_of(truth, read_turn(stored[0]))) is not None:
+        elif (text := text_of(truth, read_turn(stored[0]))) is not None:
             read_parts(text)
     except (SlicebaseError, TypeError):  # TypeError: the row is gone
         return False
     return True
-
-
-def _text_of(truth: "Truth", record: TurnRecord) -> bytes | None:
-    """Returns the stored text of a record, or None if it was purged."""
-    stored = truth.texts.get(f"session:{record.session}", record.content_hash)
-    return stored.data if stored else None
-
-
-def _indexed(record: TurnRecord, place: int, text: bytes, linked: Mapping[str, list[str]]) -> IndexedTurn:
-    """Returns the turn of a record with its text."""
-    parts = read_parts(text)
-    parents = tuple([parent for parent, _ in record.parents])
-    if len(parents) > 1 or record.id in linked:
-        parents = tuple(sorted({*parents, *linked.get(record.id, ())}))
-    kinds = kind_bits(kinds_of(record.role, parts))
-    rules = record.role == "user" and states_rule(spoken_text(parts))
-    says_only = len(parts) == 1 and parts[0].type == "text"  # as most turns
-    called = ((), ()) if says_only else (calls_in(parts), answered_in(parts))
-    what = (record.role, kinds, *called, rules, place)
-    return IndexedTurn(record.id, record.session, from_text(record.time), parents, searched_text(parts), *what)

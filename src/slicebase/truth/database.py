@@ -6,21 +6,20 @@ have grown are logged, many together. A locked, damaged or full database is an e
 """
 
 import os
-import time
-from collections.abc import Callable, Iterable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import apsw
 
-from slicebase.core.times import to_text
 from slicebase.errors import SlicebaseError, Where
-from slicebase.truth.acts import ADOPT, CREATE, RESTORE, Identity, act_row, identities
+from slicebase.truth.acts import ADOPT, CREATE, RESTORE, act_row, identities
 from slicebase.truth.chains import LOG, Chain, ChainHead, append_rows, head_of, insert_rows, log_heads, unlogged
 from slicebase.truth.failures import database_errors
+from slicebase.truth.ownership import Opener, is_of_others, is_there, refuse_lost, refuse_others
 from slicebase.truth.schema import SCHEMA
-from slicebase.workspace.boundary import cannot_read, not_a_file, not_a_log, real_path
+from slicebase.workspace.boundary import not_a_file, not_a_log, real_path
 
 DATABASE_VERSION = 7
 _APPLICATION_ID = 0x534C4342  # "SLCB": marks the file as a Slicebase database
@@ -39,6 +38,8 @@ class Database:
         self.file_id = _file_id(path)  # of the file that was opened; another one may have its path later
         self._has_grown = has_grown  # rows were appended through this connection, and not logged
         self._unlogged = 0
+        self._is_undivided = False  # inside `writing_undivided`
+        self._has_failed = False  # inside it, something has
         self.before_commit: Callable[[], None] = lambda: None  # may raise: then nothing is stored
 
     def close(self) -> None:
@@ -89,7 +90,7 @@ class Database:
     def writing(self) -> Iterator[apsw.Connection]:
         """Runs one transaction: everything is stored, or nothing. Inside another transaction, it is a part of that."""
         if self.connection.in_transaction:
-            with self._part():
+            with self._in_undivided() if self._is_undivided else self._part():
                 yield self.connection
             return
         with self._transaction() as connection:
@@ -99,6 +100,33 @@ class Database:
         if self._unlogged > _UNLOGGED:
             with suppress(SlicebaseError):  # the transaction itself is stored
                 self.log()
+
+    @contextmanager
+    def writing_undivided(self) -> Iterator[apsw.Connection]:
+        """Runs a transaction for much that is stored completely or not at all: what is written inside is no part of it.
+
+        For a part, SQLite keeps a copy of each page as it was before, which takes longer than all else where keys are
+        in no order. So if something inside fails, everything fails, also where that error is caught.
+        """
+        with self.writing() as connection:
+            if self._is_undivided:
+                yield connection
+                return
+            self._is_undivided, self._has_failed = True, False
+            try:
+                yield connection
+                if self._has_failed:
+                    raise RuntimeError("something has failed inside a transaction without parts")
+            finally:
+                self._is_undivided = False
+
+    @contextmanager
+    def _in_undivided(self) -> Iterator[None]:
+        try:
+            yield
+        except BaseException:
+            self._has_failed = True
+            raise
 
     @contextmanager
     def _transaction(self) -> Iterator[apsw.Connection]:
@@ -201,20 +229,6 @@ def _flush(path: Path) -> None:
 # Opening
 
 
-class Opener(NamedTuple):
-    """Who opens a database: a digest of user and machine, and the ids by which the workspace knows its database."""
-
-    home: str = ""
-    known: Set[str] = frozenset()
-    adopt: bool = False  # take over a database of somebody else, or an older copy
-    new_id: Callable[[], str] = lambda: os.urandom(16).hex()
-    time: Callable[[], str] = lambda: to_text(time.time_ns() // 1_000_000)
-
-    def identity(self, before: str | None = None, log: int = 0) -> Identity:
-        """Returns a new identity of the database."""
-        return Identity(self.new_id(), self.home, self.time(), before, log)
-
-
 def open_database(
     path: Path, *, create: bool = False, or_empty: bool = False, opener: Opener | None = None
 ) -> Database:
@@ -224,9 +238,9 @@ def open_database(
     """
     opener = opener or Opener()
     refuse_lost(path, opener)
-    if or_empty and not _is_there(path):
+    if or_empty and not is_there(path):
         return _empty(path)
-    if not create and not _is_there(path):
+    if not create and not is_there(path):
         raise SlicebaseError(
             "no-database", f"there is no database at {path} yet", hint="`tt import` creates it with a conversation"
         )
@@ -268,18 +282,10 @@ def _empty(path: Path) -> Database:
     return Database(path, connection)
 
 
-def _is_there(path: Path) -> bool:
-    """Returns whether a file exists. Raises `cannot-read` where this user may not know."""
-    try:
-        return path.exists()
-    except PermissionError as error:
-        raise cannot_read(error, path) from None
-
-
 def _is_frozen(path: Path) -> bool:
     """Returns whether the database can only be read: no write-ahead log can be created in its folder."""
     log = Path(f"{path}-wal")
-    return _is_there(path) and not os.access(path.parent, os.W_OK) and not (log.exists() and log.stat().st_size)
+    return is_there(path) and not os.access(path.parent, os.W_OK) and not (log.exists() and log.stat().st_size)
 
 
 def _connected_to_frozen(path: Path) -> apsw.Connection:
@@ -351,45 +357,21 @@ def _refuse_layout(application: int, version: int, path: Path) -> None:
         raise SlicebaseError("database-damaged", message, hint=hint, where=where)
 
 
-# Whose database it is (rulings 45 and 49)
-
-
-def refuse_lost(path: Path, opener: Opener) -> None:
-    """Raises `database-lost` where the workspace knows a database that is gone or empty."""
-    size = path.stat().st_size if _is_there(path) else None
-    if opener.known and not opener.adopt and not size:
-        raise SlicebaseError(
-            "database-lost",
-            f"the database {min(opener.known)} of this workspace is {'gone' if size is None else 'empty'}",
-            hint="put a copy of it back; or `tt init --adopt` begins a new one, and keeps a record of that",
-            where=Where(str(path)),
-        )
-
-
 def _ensure_ours(connection: apsw.Connection, path: Path, opener: Opener) -> bool:
     """Refuses a database of somebody else, or another one than the workspace had.
 
     With `adopt`, takes it over instead; returns whether it did.
     """
     stated = identities(connection)
-    current, names = stated[-1], {identity.database for identity in stated}
-    is_another = bool(opener.known) and not opener.known & names
-    is_foreign = bool(opener.home) and current.home != opener.home
-    if opener.adopt:
-        with _transaction(connection):
-            log = head_of(connection, Chain(LOG)).length
-            kind = ADOPT if is_foreign or is_another else RESTORE
-            append_rows(connection, Chain("acts"), [act_row(kind, opener.identity(current.database, log))])
-            log_heads(connection, [Chain("acts")])
-    elif is_foreign or is_another:
-        whose = "was made by another user or machine" if is_foreign else "is not the one that this workspace had"
-        raise SlicebaseError(
-            "database-not-ours",
-            f"the database {current.database} {whose}",
-            hint="if you trust it, `tt init --adopt` makes it the memory of this workspace",
-            where=Where(str(path)),
-        )
-    return opener.adopt
+    if not opener.adopt:
+        refuse_others(stated, path, opener)
+        return False
+    with _transaction(connection):
+        log = head_of(connection, Chain(LOG)).length
+        kind = ADOPT if is_of_others(stated, opener) else RESTORE
+        append_rows(connection, Chain("acts"), [act_row(kind, opener.identity(stated[-1].database, log))])
+        log_heads(connection, [Chain("acts")])
+    return True
 
 
 def _file_id(path: Path) -> tuple[int, int] | None:

@@ -1,0 +1,104 @@
+"""Prepares many turns for the index in another process, while this one writes those before them.
+
+What is prepared depends on the truth alone, so the index is the same. What the process does not finish, whatever the
+reason, is prepared here, from the turn at which it stopped: an error is raised here.
+"""
+
+import pickle
+import sys
+from collections.abc import Generator, Iterator
+from contextlib import suppress
+from itertools import islice
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
+
+from slicebase.index.turn_rows import batches_of
+from slicebase.index.turn_schema import IndexedTurn, ReadyTurn, UnreadableRow
+from slicebase.index.wanted_turns import NoteRow, WantedTurns, wanted_turns
+from slicebase.workspace.processes import end, processors, serving
+
+if TYPE_CHECKING:  # keeps start-up fast
+    from subprocess import Popen
+
+    from slicebase.truth.truth import Truth
+
+_FIELDS: Final = len(IndexedTurn._fields)
+
+
+class _Frame(NamedTuple):
+    """What the process sends: a batch, in which each turn is one plain tuple, and the rows that cannot be read."""
+
+    batch: list[tuple[Any, ...]]
+    unreadable: list[UnreadableRow]
+    is_last: bool = False
+
+
+def batches_ahead(truth: "Truth", wanted: WantedTurns, note: NoteRow) -> Generator[list[ReadyTurn], None, None]:
+    """Yields the turns to add, ready. Close it: that ends the process."""
+    count, noted = 0, set[UnreadableRow]()
+
+    def note_once(row: UnreadableRow) -> None:
+        if row not in noted:
+            noted.add(row)
+            note(row)
+
+    if (process := _started(truth, wanted)) is not None:
+        try:
+            assert process.stdout is not None
+            for frame in _frames_of(process.stdout):
+                for row in frame.unreadable:
+                    note_once(row)
+                yield [ReadyTurn(IndexedTurn._make(row[:_FIELDS]), *row[_FIELDS:]) for row in frame.batch]
+                if frame.is_last:
+                    return
+                count += len(frame.batch)
+        finally:
+            end(process)
+    yield from batches_of(islice(wanted_turns(truth, wanted, note_once), count, None))
+
+
+def _started(truth: "Truth", wanted: WantedTurns) -> "Popen[bytes] | None":
+    """Returns a process that prepares turns; None if there can be none, or if it would not see what this one sees."""
+    if processors() < 2 or truth.database.connection.in_transaction:
+        return None
+    with suppress(OSError):
+        process = serving(__name__)
+        try:
+            assert process.stdin is not None
+            process.stdin.write(pickle.dumps((str(truth.database.path), wanted)))
+            process.stdin.close()
+        except OSError:
+            end(process)
+            raise
+        return process
+    return None
+
+
+def _frames_of(stream: IO[bytes]) -> Iterator[_Frame]:
+    with suppress(EOFError, pickle.UnpicklingError):  # the process has ended too early
+        while True:
+            yield pickle.load(stream)
+
+
+# The other process
+
+
+def serve() -> None:
+    """Prepares the turns that the standard input names, and writes them to the standard output."""
+    from slicebase.truth.truth import Truth
+
+    path, wanted = pickle.load(sys.stdin.buffer)
+    # Whatever goes wrong here goes wrong again in the process that waits, and is reported there.
+    with suppress(Exception, KeyboardInterrupt):
+        for frame in _frames(Truth(Path(path)), wanted):
+            pickle.dump(frame, sys.stdout.buffer, pickle.HIGHEST_PROTOCOL)
+            sys.stdout.buffer.flush()
+
+
+def _frames(truth: "Truth", wanted: WantedTurns) -> Iterator[_Frame]:
+    unreadable: list[UnreadableRow] = []
+    for batch in batches_of(wanted_turns(truth, wanted, unreadable.append)):
+        # Without the texts, which are in no row of the index; and plain tuples are read three times as fast.
+        yield _Frame([(*ready.turn._replace(text=""), *ready[1:]) for ready in batch], list(unreadable))
+        unreadable.clear()
+    yield _Frame([], unreadable, is_last=True)
