@@ -51,7 +51,7 @@ WRITERS = {
     "history.opencode_store": "opens the database of opencode, for reading only",
     "verbs.verify_chains": "creates the schema in memory, to compare the database with it",
     "workspace.machine": "reads the id of the database in an index",
-    "truth.database": "opens the database",
+    "truth.sqlite": "opens the database",
     "verbs.install": "removes what `tt init` created",
     "verbs.doctor": "renames a slice file to its id",
     "cli.options": "creates the folder that a command names",

@@ -11,14 +11,13 @@ from itertools import chain
 from struct import Struct
 from typing import Any, Final, NamedTuple
 
-import apsw
-
 from slicebase.core.hashing import LARGEST_INTEGER
 from slicebase.core.ids import uuid_bytes
 from slicebase.core.times import from_text
 from slicebase.graph.compact import EDGE_BITS, TURN_KINDS
 from slicebase.graph.record import AnnotationRecord, read_annotations, read_link, read_turn
 from slicebase.graph.turn import PHASES, Role, Turn
+from slicebase.truth.connection import DatabaseConnection
 
 FIELDS: Final = Struct("<qqfff")  # depth, sibling order, homogeneity, temporal, complexity
 _PARENT: Final = Struct("<qB")  # the number of a parent in the session, and the types of the edges as bits
@@ -57,7 +56,7 @@ NODE_COLUMNS: Final = ", ".join(TurnNode._fields)
 
 
 def keep_nodes(
-    connection: apsw.Connection,
+    connection: DatabaseConnection,
     session: str,
     turns: Sequence[Turn],
     numbers: Mapping[str, int],
@@ -78,7 +77,7 @@ def keep_nodes(
 
 
 def annotate_nodes(
-    connection: apsw.Connection, record: AnnotationRecord, numbers: Iterable[int], new: Container[str] = ()
+    connection: DatabaseConnection, record: AnnotationRecord, numbers: Iterable[int], new: Container[str] = ()
 ) -> None:
     """Gives a newer annotation to stored turns, except new ones. `numbers` are those of the record's turns."""
     session = _number(connection, record.session, 0)
@@ -88,7 +87,7 @@ def annotate_nodes(
             _replace(connection, session, node, _annotated(node, row))
 
 
-def link_node(connection: apsw.Connection, session: str, seq: int, parents: _Parents) -> None:
+def link_node(connection: DatabaseConnection, session: str, seq: int, parents: _Parents) -> None:
     """Gives a stored turn these parents, of which those count that are in its session."""
     number = _number(connection, session, 0)
     node = _read(connection, number, seq)
@@ -96,14 +95,16 @@ def link_node(connection: apsw.Connection, session: str, seq: int, parents: _Par
     _replace(connection, number, node, node._replace(parents=_packed(parents, known)))
 
 
-def _number(connection: apsw.Connection, session: str, more: int) -> int:
+def _number(connection: DatabaseConnection, session: str, more: int) -> int:
     """Returns the number that stands for a session, which has so many more turns."""
-    query = """INSERT INTO shapes (session, turns) VALUES (?, ?)
-        ON CONFLICT (session) DO UPDATE SET turns = turns + excluded.turns RETURNING number"""
-    return int(next(connection.execute(query, (session, more)))[0])
+    query = "UPDATE shapes SET turns = turns + ? WHERE session = ? RETURNING number"
+    known = connection.execute(query, (more, session)).fetchall()
+    query = "INSERT INTO shapes (session, turns) VALUES (?, ?) RETURNING number"
+    rows: list[Any] = known or connection.execute(query, (session, more)).fetchall()
+    return int(rows[0][0])
 
 
-def _numbers(connection: apsw.Connection, session: str, turn_ids: Iterable[str]) -> dict[str, int]:
+def _numbers(connection: DatabaseConnection, session: str, turn_ids: Iterable[str]) -> dict[str, int]:
     """Returns the numbers of those turns that are stored in the session."""
     query = "SELECT seq FROM turns WHERE turn = ? AND session = ?"
     rows = ((turn, connection.execute(query, (uuid_bytes(turn), session)).fetchone()) for turn in turn_ids)
@@ -139,21 +140,21 @@ def _annotated(node: TurnNode, annotation: tuple[Any, ...]) -> TurnNode:
     return node._replace(kind=kind, salience=salience, fields=FIELDS.pack(*fields), annotator=annotator)
 
 
-def _insert(connection: apsw.Connection, session: int, nodes: Iterable[TurnNode]) -> None:
+def _insert(connection: DatabaseConnection, session: int, nodes: Iterable[TurnNode]) -> None:
     rows = list(nodes)
     connection.executemany("INSERT INTO nodes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", [(session, *node) for node in rows])
     families = [(session, *row) for node in rows for row in node.families()]
     connection.executemany("INSERT INTO families VALUES (?, ?, ?, ?, ?, ?, ?)", families)
 
 
-def _replace(connection: apsw.Connection, session: int, old: TurnNode, new: TurnNode) -> None:
+def _replace(connection: DatabaseConnection, session: int, old: TurnNode, new: TurnNode) -> None:
     connection.execute("DELETE FROM nodes WHERE session = ? AND seq = ?", (session, old.seq))
     query = "DELETE FROM families WHERE session = ? AND parent = ? AND phase = ? AND negated = ? AND turn = ?"
     connection.executemany(query, [(session, *row[:4]) for row in old.families()])
     _insert(connection, session, [new])
 
 
-def _read(connection: apsw.Connection, session: int, seq: int) -> TurnNode:
+def _read(connection: DatabaseConnection, session: int, seq: int) -> TurnNode:
     query = f"SELECT {NODE_COLUMNS} FROM nodes WHERE session = ? AND seq = ?"
     return TurnNode._make(next(connection.execute(query, (session, seq))))
 
@@ -161,7 +162,7 @@ def _read(connection: apsw.Connection, session: int, seq: int) -> TurnNode:
 # Comparing with the records
 
 
-def derived_differences(connection: apsw.Connection, passed_over: Set[str]) -> Iterator[tuple[str, str, str]]:
+def derived_differences(connection: DatabaseConnection, passed_over: Set[str]) -> Iterator[tuple[str, str, str]]:
     """Yields the differences between the derived tables and the records: name, expected value, found value."""
     known = " UNION ".join(f"SELECT session FROM {table}" for table in ("turns", "shapes"))
     sessions: list[Any] = connection.execute(f"{known} ORDER BY session").fetchall()
@@ -177,7 +178,7 @@ def derived_differences(connection: apsw.Connection, passed_over: Set[str]) -> I
         yield from _waiting_differences(connection)
 
 
-def _session_differences(connection: apsw.Connection, session: str) -> Iterator[tuple[str, str, str]]:
+def _session_differences(connection: DatabaseConnection, session: str) -> Iterator[tuple[str, str, str]]:
     wanted = {node.seq: node for node in derived_nodes(connection, session)}
     shape = connection.execute("SELECT turns, number FROM shapes WHERE session = ?", (session,)).fetchone()
     if (shape[0] if shape else None) != (len(wanted) or None):
@@ -204,7 +205,7 @@ class SessionLengths(NamedTuple):
 _COMPLETE: Final = SessionLengths(*[LARGEST_INTEGER] * 3)
 
 
-def derived_nodes(connection: apsw.Connection, session: str, at: SessionLengths = _COMPLETE) -> Iterator[TurnNode]:
+def derived_nodes(connection: DatabaseConnection, session: str, at: SessionLengths = _COMPLETE) -> Iterator[TurnNode]:
     """Yields the nodes of a session as they follow from its records, or from the first ones of each chain."""
 
     def records(table: str, columns: str, most: int) -> Any:
@@ -228,7 +229,7 @@ def derived_nodes(connection: apsw.Connection, session: str, at: SessionLengths 
         yield _node(seq, turn, from_text(record.time), record.role, packed, newest.get(turn))
 
 
-def _waiting_differences(connection: apsw.Connection) -> Iterator[tuple[str, str, str]]:
+def _waiting_differences(connection: DatabaseConnection) -> Iterator[tuple[str, str, str]]:
     """Yields the difference between the missing parents by the records and those in the table."""
     stored = "SELECT 1 FROM turns WHERE turn = ?"
     claims = (

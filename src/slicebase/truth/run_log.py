@@ -131,9 +131,9 @@ class RunLog:
 
     def types(self, run_id: str, size: int) -> list[tuple[int, str, int]]:
         """Counts the events of a run by type, in parts of so many events: (number of the part from 0, type, count)."""
-        query = """
-            SELECT (seq - 1) / ?, json_extract(CAST(record AS TEXT), '$[3]'), count(*) FROM events WHERE run = ?
-            GROUP BY 1, 2 ORDER BY 1, 2"""
+        query = f"""
+            SELECT (seq - 1) / ?, {self._database.dialect.item.format("record", 3)}, count(*) FROM events
+            WHERE run = ? GROUP BY 1, 2 ORDER BY 1, 2"""
         rows: list[Any] = self._database.connection.execute(query, (size, run_id)).fetchall()
         return [(part, str(type_), count) for part, type_, count in rows]
 
@@ -272,10 +272,12 @@ class Appender:
         self._database.append_hashed(Chain("events", run_id), self._events)
         self._append_blobs(run_id)
         steps = [(run_id, step, *tally) for step, tally in self._steps.items()]
-        self._connection.executemany("INSERT OR REPLACE INTO steps VALUES (?, ?, ?, ?, ?)", steps)
+        self._connection.executemany("DELETE FROM steps WHERE run = ? AND step = ?", [row[:2] for row in steps])
+        self._connection.executemany("INSERT INTO steps VALUES (?, ?, ?, ?, ?)", steps)
         self._items.write()
+        self._connection.execute("DELETE FROM runs WHERE run = ?", (run_id,))
         self._connection.execute(
-            f"INSERT OR REPLACE INTO runs ({TALLY}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", tally_row(self.tally)
+            f"INSERT INTO runs ({TALLY}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", tally_row(self.tally)
         )
         self._events, self._payloads, self._blobs, self._steps = [], {}, {}, {}
 

@@ -39,7 +39,7 @@ class _Kept:
 
     __slots__ = ("graph", "seen", "stamp", "turns")
 
-    def __init__(self, graph: CompactSession, stamp: tuple[int, ...], seen: tuple[int, int]) -> None:
+    def __init__(self, graph: CompactSession, stamp: tuple[int, ...], seen: tuple[int, ...]) -> None:
         self.graph = graph
         self.stamp = stamp
         self.seen = seen

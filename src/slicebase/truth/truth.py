@@ -11,7 +11,8 @@ from slicebase.graph.contents import readable_text
 from slicebase.graph.record import TurnRecord, read_parts
 from slicebase.graph.turn import Parent, Turn, turn_text
 from slicebase.truth.acts import Identity, PurgeRecord, identities
-from slicebase.truth.database import Opener, open_database, refuse_lost
+from slicebase.truth.database import Opener
+from slicebase.truth.sqlite import open_database, refuse_lost
 from slicebase.truth.texts import Texts
 from slicebase.truth.turns import Turns
 from slicebase.workspace.machine import home_digest, id_in_index, keep_id, known_ids

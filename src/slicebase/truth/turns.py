@@ -4,8 +4,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
-import apsw
-
 from slicebase.core.ids import uuid_bytes
 from slicebase.errors import SlicebaseError
 from slicebase.graph.record import (
@@ -20,6 +18,7 @@ from slicebase.graph.record import (
     read_turn,
 )
 from slicebase.graph.turn import Annotation, Edge, Session, Turn
+from slicebase.truth.connection import DatabaseConnection
 from slicebase.truth.database import Database
 from slicebase.truth.texts import Texts
 
@@ -47,7 +46,7 @@ class Turns:
         self._texts = texts
 
     @property
-    def _connection(self) -> apsw.Connection:
+    def _connection(self) -> DatabaseConnection:
         return self._database.connection
 
     def add(

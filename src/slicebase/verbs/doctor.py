@@ -41,8 +41,8 @@ from slicebase.library.repairs import (
     repeating_files,
     unfinished_overflows,
 )
-from slicebase.truth.database import can_only_be_read
 from slicebase.truth.sessions import chosen_kernel
+from slicebase.truth.sqlite import can_only_be_read
 from slicebase.truth.truth import Truth, open_truth
 from slicebase.verbs.install import install
 from slicebase.verbs.lost_prepared import outdated_losses

@@ -15,7 +15,7 @@ from slicebase.core.hashing import digest
 from slicebase.errors import SlicebaseError
 from slicebase.truth.acts import ADOPT, CREATE, RESTORE, Act, Identity, acts, purges
 from slicebase.truth.chains import LOG, Chain, ChainHead, all_chains, head_of, linked, logged_head
-from slicebase.truth.schema import CHAINS, SCHEMA
+from slicebase.truth.schema import CHAIN_COLUMNS, CHAINS, SCHEMA
 from slicebase.truth.texts import Texts
 from slicebase.truth.truth import Truth
 
@@ -67,7 +67,8 @@ class ChainProof:
     def rows(self, table: str) -> Iterator[ChainRow]:
         """Yields the rows of a table, chain by chain."""
         owner = CHAINS[table]
-        rows = self._connection.execute(f"SELECT * FROM {table} ORDER BY {f'{owner}, ' if owner else ''}seq")
+        order = f"{owner}, seq" if owner else "seq"
+        rows = self._connection.execute(f"SELECT {CHAIN_COLUMNS[table]} FROM {table} ORDER BY {order}")
         for row in rows:
             name, rest = (str(row[0]), row[1:]) if owner else ("", row)
             yield ChainRow(Chain(table, name), rest[0], tuple(rest[1:-1]), rest[-1])

@@ -13,7 +13,7 @@ import pytest
 from slicebase.core.hashing import digest
 from slicebase.errors import SlicebaseError
 from slicebase.index import disposable
-from slicebase.truth import database
+from slicebase.truth import sqlite
 from slicebase.truth.schema import SCHEMA
 from slicebase.truth.truth import Truth
 from slicebase.verbs.verify import verify
@@ -84,10 +84,10 @@ def test_after_an_error_nothing_is_left_of_a_part_of_a_transaction(truth: Truth)
 def test_another_schema_has_another_version() -> None:
     """A database whose tables differ must be refused as one of another version, not fail at a missing column."""
     schema = re.sub(r"--.*\n|\s+", " ", SCHEMA)
-    assert (database.DATABASE_VERSION, digest(schema.encode())[7:19]) == (7, "6d7fe5f0569b")
+    assert (sqlite.DATABASE_VERSION, digest(schema.encode())[7:19]) == (7, "6d7fe5f0569b")
 
 
-@pytest.mark.parametrize("version", [0, 1, database.DATABASE_VERSION - 1])
+@pytest.mark.parametrize("version", [0, 1, sqlite.DATABASE_VERSION - 1])
 def test_a_database_of_a_version_that_nobody_released_is_refused_and_left_alone(truth: Truth, version: int) -> None:
     truth.database.connection.pragma("user_version", version)
     before = truth.database.path.read_bytes()
@@ -96,7 +96,7 @@ def test_a_database_of_a_version_that_nobody_released_is_refused_and_left_alone(
 
 
 def test_a_database_that_another_process_writes_to_is_locked(truth: Truth, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(database, "_BUSY_MILLISECONDS", 50)
+    monkeypatch.setattr(sqlite, "_BUSY_MILLISECONDS", 50)
     other = apsw.Connection(str(truth.database.path))
     other.execute("BEGIN IMMEDIATE")
     again = Truth(truth.database.path)
