@@ -17,7 +17,6 @@ from slicebase.graph.record import LinkRecord, TurnRecord, read_link, read_parts
 from slicebase.index.disposable import Disposable
 from slicebase.index.turn_schema import TURNS_LAYOUT, IndexedTurn, UnreadableRow
 from slicebase.index.turns import TurnIndex
-from slicebase.truth.failures import database_errors
 
 if TYPE_CHECKING:  # keeps start-up fast
     from slicebase.truth.truth import Truth
@@ -101,7 +100,7 @@ def index_mark(truth: "Truth") -> str:
     """Returns the mark of an index that is up to date."""
     last = "SELECT coalesce(max(rowid), 0) FROM"
     query = f"SELECT ({last} turns), ({last} links), ({last} acts)"
-    with database_errors(truth.database.path):
+    with truth.database.errors():
         return " ".join(map(str, (truth.identity.database, *next(truth.database.connection.execute(query)))))
 
 
@@ -114,14 +113,14 @@ def read_mark(mark: str) -> IndexMark:
 def _children_of_links_after(truth: "Truth", rowid: int) -> list[str]:
     """Returns the turns that have new parents since they were added."""
     query = "SELECT DISTINCT child FROM links WHERE rowid > ?"
-    with database_errors(truth.database.path):
+    with truth.database.errors():
         return [uuid_of(child) for (child,) in truth.database.connection.execute(query, (rowid,))]
 
 
 def purged_turns(truth: "Truth") -> Iterator[str]:
     """Yields the ids of the turns whose text was purged."""
     query = "SELECT DISTINCT owner FROM texts WHERE purged IS NOT NULL AND owner LIKE 'session:%'"
-    with database_errors(truth.database.path):
+    with truth.database.errors():
         owners: list[Any] = truth.database.connection.execute(query).fetchall()
         for (owner,) in owners:
             for stored in truth.turns.of_session(owner.removeprefix("session:")):
@@ -144,7 +143,7 @@ def _turns_to_add(
 ) -> Iterator[IndexedTurn]:
     """Yields the turns to add. Notes those that cannot be read, and goes on: one of them must not hide all others."""
     linked: dict[str, list[str]] = {}  # by child: parents that its own record does not name
-    with database_errors(truth.database.path):
+    with truth.database.errors():
         for link in _links(truth, note) if again or rowid == 0 else ():
             linked.setdefault(link.child, []).append(link.parent)
         for row, session, seq, stored, joined in truth.database.connection.execute(_WITH_TEXTS, (rowid,)):
@@ -176,7 +175,7 @@ def _links(truth: "Truth", note: Callable[[UnreadableRow], object]) -> Iterator[
 def _is_readable(truth: "Truth", row: UnreadableRow) -> bool:
     """Returns whether a row that could not be read can be read again: somebody has put back what was stored."""
     query = f"SELECT record FROM {'links' if row.source == 'links' else 'turns'} WHERE rowid = ?"
-    with database_errors(truth.database.path):
+    with truth.database.errors():
         stored: Any = truth.database.connection.execute(query, (row.row,)).fetchone()
     try:
         if row.source == "links":

@@ -11,13 +11,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator, Set
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from slicebase.core.times import to_text
 from slicebase.truth.acts import Identity
 from slicebase.truth.chains import Chain, ChainHead, append_rows, insert_rows
 from slicebase.truth.connection import DatabaseConnection, Dialect
 from slicebase.truth.schema import CHAINS
+
+LONGEST_WAIT: Final = 10_000  # milliseconds that a lock of another process is waited for, mostly
 
 
 class Opener(NamedTuple):
@@ -39,6 +41,7 @@ class Database(ABC):
 
     dialect: Dialect
     path: Path  # where SQLite's file is or would be: files of this machine are beside it
+    is_shared: bool  # whether processes of other machines use it
     connection: DatabaseConnection
     read_only: bool
     file_id: Hashable  # which database was opened; another one may be at its path later
@@ -72,12 +75,33 @@ class Database(ABC):
         """Returns the chains that have grown since their heads were logged, whoever wrote them."""
 
     @abstractmethod
-    def without_waiting(self) -> AbstractContextManager[None]:
+    def wait(self, milliseconds: int) -> None:
+        """Waits at most so long for a lock of another process, from now on."""
+
+    @contextmanager
+    def without_waiting(self) -> Iterator[None]:
         """Inside the block, a lock of another process is an error at once."""
+        self.wait(0)
+        try:
+            yield
+        finally:
+            self.wait(LONGEST_WAIT)
+
+    @abstractmethod
+    def problems(self) -> list[str]:
+        """Returns the damage that the database itself finds in its pages and indexes, at most ten problems."""
+
+    @abstractmethod
+    def differences(self) -> Iterator[tuple[str, str, str]]:
+        """Yields what somebody changed in the tables and their protection: name, expected state, found state."""
 
     @abstractmethod
     def bulk(self) -> AbstractContextManager[None]:
         """Makes many transactions durable together, at the end of the block."""
+
+    @abstractmethod
+    def purging(self) -> AbstractContextManager[None]:
+        """Inside the block, which is a part of a transaction, texts may be replaced."""
 
     @abstractmethod
     def erasing(self) -> AbstractContextManager[None]:
@@ -119,7 +143,7 @@ class Database(ABC):
     def writing(self) -> Iterator[DatabaseConnection]:
         """Runs one transaction: everything is stored, or nothing. Inside another transaction, it is a part of that."""
         if self.connection.in_transaction:
-            with self._part():
+            with self.part():
                 yield self.connection
             return
         with self._transaction() as connection:
@@ -134,14 +158,17 @@ class Database(ABC):
             try:
                 self._begin(writes=True)  # inside: an interruption after it must not leave it open
                 yield self.connection
-                self.connection.execute("COMMIT")
+                self._commit()
             except BaseException:
                 self._roll_back()
                 raise
 
     @contextmanager
-    def _part(self) -> Iterator[None]:
-        """Runs a part of a transaction. After an error, nothing of the part is left in the transaction."""
+    def part(self) -> Iterator[None]:
+        """Runs a part of a transaction, if there is one. After an error, nothing of the part is left in it."""
+        if not self.connection.in_transaction:
+            yield
+            return
         try:
             self.connection.execute("SAVEPOINT part")
             yield
@@ -173,6 +200,9 @@ class Database(ABC):
                 yield
             finally:
                 self._roll_back()
+
+    def _commit(self) -> None:
+        self.connection.execute("COMMIT")
 
     def _roll_back(self) -> None:
         if self.connection.in_transaction:  # a full disk or a lost connection has ended it already

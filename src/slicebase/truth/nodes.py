@@ -32,7 +32,7 @@ class TurnNode(NamedTuple):
     turn: bytes
     time: int
     kind: int  # role and phase, as an index into `TURN_KINDS`
-    salience: float | None
+    salience: float | None  # never -0.0, which SQLite does not know, and PostgreSQL would keep
     fields: bytes | None
     annotator: str | None
     parents: bytes
@@ -46,7 +46,7 @@ class TurnNode(NamedTuple):
         """Yields the rows of `families` that the turn is in, without their session."""
         if self.salience is not None:
             for parent, _ in self.above:
-                yield parent, self.kind % len(PHASES), -self.salience, self.turn, self.seq, self.time
+                yield parent, self.kind % len(PHASES), 0.0 - self.salience, self.turn, self.seq, self.time
 
 
 NODE_COLUMNS: Final = ", ".join(TurnNode._fields)
@@ -131,13 +131,13 @@ def _node(seq: int, turn: str, time: int, role: Role, parents: bytes, annotation
         return TurnNode(seq, uuid_bytes(turn), time, _KINDS[role, PHASES[0]], None, None, None, parents)
     _, annotator, phase, salience, *fields = annotation
     rest = FIELDS.pack(*fields)
-    return TurnNode(seq, uuid_bytes(turn), time, _KINDS[role, phase], salience, rest, annotator, parents)
+    return TurnNode(seq, uuid_bytes(turn), time, _KINDS[role, phase], salience + 0.0, rest, annotator, parents)
 
 
 def _annotated(node: TurnNode, annotation: tuple[Any, ...]) -> TurnNode:
     _, annotator, phase, salience, *fields = annotation
     kind = _KINDS[TURN_KINDS[node.kind][0], phase]
-    return node._replace(kind=kind, salience=salience, fields=FIELDS.pack(*fields), annotator=annotator)
+    return node._replace(kind=kind, salience=salience + 0.0, fields=FIELDS.pack(*fields), annotator=annotator)
 
 
 def _insert(connection: DatabaseConnection, session: int, nodes: Iterable[TurnNode]) -> None:

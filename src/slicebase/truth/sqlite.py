@@ -5,7 +5,8 @@ After each write, the heads of the chains that have grown are logged, many toget
 
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from functools import cache
 from pathlib import Path
 
 import apsw
@@ -14,14 +15,13 @@ from slicebase.errors import SlicebaseError, Where
 from slicebase.truth.acts import ADOPT, CREATE, RESTORE, act_row, identities
 from slicebase.truth.chains import LOG, Chain, ChainHead, append_rows, head_of, log_heads, unlogged
 from slicebase.truth.connection import Dialect
-from slicebase.truth.database import Database, Opener
+from slicebase.truth.database import LONGEST_WAIT, Database, Opener
 from slicebase.truth.failures import database_errors
 from slicebase.truth.schema import SCHEMA
 from slicebase.workspace.boundary import cannot_read, not_a_file, not_a_log, real_path
 
 DATABASE_VERSION = 7
 _APPLICATION_ID = 0x534C4342  # "SLCB": marks the file as a Slicebase database
-_BUSY_MILLISECONDS = 10_000
 _BUSY_AT_END = 1000  # milliseconds that the log waits for another process
 _UNLOGGED = 32  # transactions after which the heads of their chains are logged
 
@@ -35,6 +35,7 @@ class SqliteDatabase(Database):
         each="json_each({})",
     )
     connection: apsw.Connection
+    is_shared = False
 
     def __init__(self, path: Path, connection: apsw.Connection, *, has_grown: bool = False) -> None:
         super().__init__()
@@ -114,14 +115,22 @@ class SqliteDatabase(Database):
         finally:
             self._has_grown = before
 
-    @contextmanager
-    def without_waiting(self) -> Iterator[None]:
-        """Inside the block, a lock of another process is an error at once."""
-        self.connection.set_busy_timeout(0)
-        try:
-            yield
-        finally:
-            self.connection.set_busy_timeout(_BUSY_MILLISECONDS)
+    def wait(self, milliseconds: int) -> None:
+        """Waits at most so long for a lock of another process, from now on."""
+        self.connection.set_busy_timeout(milliseconds)
+
+    def problems(self) -> list[str]:
+        """Returns the damage that SQLite finds, at most ten problems."""
+        found = [str(problem) for (problem,) in self.connection.execute("PRAGMA integrity_check(10)")]
+        return [] if found == ["ok"] else found
+
+    def differences(self) -> Iterator[tuple[str, str, str]]:
+        """Yields the tables, indexes and triggers that are not as they were created."""
+        expected, found = _as_created(), _objects(self.connection)
+        for name in sorted({*expected, *found}):
+            if expected.get(name) != found.get(name):
+                there = "another one" if name in found and name in expected else "none" if name in expected else "one"
+                yield name, "as Slicebase creates it" if name in expected else "nothing", there
 
     @contextmanager
     def bulk(self) -> Iterator[None]:
@@ -135,6 +144,10 @@ class SqliteDatabase(Database):
                 _flush(Path(f"{self.path}-wal"))
                 with suppress(apsw.BusyError):  # another process does the same
                     self.connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+
+    def purging(self) -> AbstractContextManager[None]:
+        """Does nothing: a trigger lets texts be replaced by tombstones."""
+        return nullcontext()
 
     @contextmanager
     def erasing(self) -> Iterator[None]:
@@ -155,6 +168,20 @@ class SqliteDatabase(Database):
             raise
 
 
+@cache
+def _as_created() -> dict[str, str]:
+    """Returns the tables, indexes and triggers that a new database has."""
+    connection = apsw.Connection(":memory:")
+    connection.execute(SCHEMA)
+    return _objects(connection)
+
+
+def _objects(connection: apsw.Connection) -> dict[str, str]:
+    """Returns the tables, indexes, views and triggers of a database by their names, but for those of SQLite itself."""
+    query = "SELECT type || ' ' || name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%'"
+    return {str(name): str(sql) for name, sql in connection.execute(query)}
+
+
 def _flush(path: Path) -> None:
     with suppress(FileNotFoundError), path.open("rb") as log:
         os.fsync(log.fileno())
@@ -173,13 +200,13 @@ def open_database(
     opener = opener or Opener()
     refuse_lost(path, opener)
     if or_empty and not _is_there(path):
-        return _empty(path)
+        return empty_database(path)
     if not create and not _is_there(path):
         raise SlicebaseError(
             "no-database", f"there is no database at {path} yet", hint="`tt import` creates it with a conversation"
         )
     if _cannot_be_created(path):
-        return _empty(path)
+        return empty_database(path)
     if special := not_a_log(path):
         raise not_a_file(special)
     with database_errors(path):
@@ -207,7 +234,8 @@ def _cannot_be_created(path: Path) -> bool:
     return not os.path.lexists(path) and nearest.is_dir() and not os.access(nearest, os.W_OK)
 
 
-def _empty(path: Path) -> SqliteDatabase:
+def empty_database(path: Path) -> SqliteDatabase:
+    """Returns an empty database in memory that is only read."""
     connection = apsw.Connection(":memory:")
     connection.execute(SCHEMA)
     # Its id is no id: nothing that an index keeps of it names a database.
@@ -241,7 +269,7 @@ def _connected(path: Path, *, create: bool) -> apsw.Connection:
 
 
 def _configure(connection: apsw.Connection, *, is_frozen: bool) -> None:
-    connection.set_busy_timeout(_BUSY_MILLISECONDS)
+    connection.set_busy_timeout(LONGEST_WAIT)
     if not is_frozen:
         connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = FULL")
@@ -309,7 +337,8 @@ def refuse_lost(path: Path, opener: Opener) -> None:
         raise SlicebaseError(
             "database-lost",
             f"the database {min(opener.known)} of this workspace is {'gone' if size is None else 'empty'}",
-            hint="put a copy of it back; or `tt init --adopt` begins a new one, and keeps a record of that",
+            hint="put a copy of it back, or name the server that has it (SLICEBASE_URL); or `tt init --adopt` begins a "
+            "new one, and keeps a record of that",
             where=Where(str(path)),
         )
 

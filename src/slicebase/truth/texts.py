@@ -71,7 +71,8 @@ class Texts:
         query = "UPDATE texts SET bytes = ?, purged = ? WHERE owner = ? AND hash = ?"
         rows = [(left.get(text[:2]), record.mark, text.owner, hash_bytes(text.hash)) for text in record.texts]
         with self._database.writing() as connection:
-            connection.executemany(query, rows)
+            with self._database.purging():
+                connection.executemany(query, rows)
             self._database.append(Chain("acts"), [act_row(PURGE, record)])
 
 

@@ -195,13 +195,13 @@ class Turns:
         if len(turn_ids) > _FEW:
             yield from (stored.record for stored in self.of_session(session))
             return
-        query = "SELECT record FROM turns WHERE session = ? AND instr(record, ?) ORDER BY seq"
+        query = "SELECT record FROM turns WHERE session = ? AND instr(record, ?) > 0 ORDER BY seq"
         found = (row for turn in turn_ids for row in self._connection.execute(query, (session, turn.encode())))
         yield from {record.id: record for (row,) in found for record in (read_turn(row),)}.values()
 
     def system_turns(self) -> Iterator[TurnRecord]:
         """Yields the turns with the role `system` of every session."""
-        query = """SELECT record FROM turns WHERE instr(record, '"role":"system"') ORDER BY session, seq"""
+        query = """SELECT record FROM turns WHERE instr(record, '"role":"system"') > 0 ORDER BY session, seq"""
         for (record,) in self._connection.execute(query):
             yield read_turn(record)
 

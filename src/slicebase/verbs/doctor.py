@@ -274,7 +274,7 @@ def _index(examined: Examined) -> Iterator[Complaint]:
 
 def _database(examined: Examined) -> Iterator[Complaint]:
     """Reports a database that cannot be opened, or in which SQLite finds damage. Its own indexes are rebuilt."""
-    path = str(examined.workspace.database)
+    path = examined.workspace.place
     try:
         truth = open_truth(examined.workspace)
     except SlicebaseError as error:
@@ -284,7 +284,7 @@ def _database(examined: Examined) -> Iterator[Complaint]:
                 yield from _damage(examined.workspace.database)
         return
     try:
-        problems = problems_of(truth.database.connection)
+        problems = truth.database.problems()
         yield from () if problems else _purged(examined.workspace, truth)
     except apsw.Error as error:
         problems = [str(error)]
@@ -345,8 +345,8 @@ def _rebuild_indexes(workspace: Workspace) -> bool:
     """Builds the indexes of the database again from its tables. Returns whether that fixed it."""
     truth = open_truth(workspace)
     try:
-        truth.database.connection.execute("REINDEX")
-        return not problems_of(truth.database.connection)
+        truth.database.connection.execute("REINDEX")  # only SQLite finds problems that this removes
+        return not truth.database.problems()
     except apsw.Error:
         return False
     finally:
