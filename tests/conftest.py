@@ -39,6 +39,9 @@ if "TMPDIR" not in os.environ and os.access(MEMORY, os.W_OK) and shutil.disk_usa
 if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
+# The tests of the truth also run on PostgreSQL: `make test-postgres` names a server.
+SERVER = os.environ.get("SLICEBASE_TEST_URL", "")
+
 SLOWEST = [
     f"test_{name}.py"
     for name in ("packages", "main_captured", "boundary_clone", "verify_tampered", "documents", "purge", "aio", "soak")
@@ -73,7 +76,7 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture
 def truth(tmp_path: Path) -> Iterator[Truth]:
-    opened = Truth(tmp_path / "slicebase.db", create=True)
+    opened = Truth(tmp_path / "slicebase.db", create=True, url=SERVER)
     yield opened
     opened.close()
 

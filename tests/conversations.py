@@ -8,10 +8,17 @@ from slicebase.graph.binary32 import binary32
 from slicebase.graph.record import AnnotationRecord, annotation_records
 from slicebase.graph.turn import Annotation, Parent, Part, Session, Turn
 from slicebase.truth.acts import PurgedText, PurgeRecord
+from slicebase.truth.sqlite import SqliteDatabase
 from slicebase.truth.truth import Truth
 from slicebase.truth.turn_writer import AddedTurns
 
 SESSION = Session("s", "test")
+
+
+def on_file(truth: Truth) -> SqliteDatabase:
+    """Returns the database of a memory that is in a file, with what SQLite alone has."""
+    assert isinstance(truth.database, SqliteDatabase)
+    return truth.database
 
 
 def name(of: str | int) -> str:

@@ -49,9 +49,9 @@ WRITERS = {
     "workspace.workspace": "creates the folders of a workspace, and moves its database",
     "index.disposable": "opens, builds and deletes the indexes",
     "history.opencode_store": "opens the database of opencode, for reading only",
-    "verbs.verify_chains": "creates the schema in memory, to compare the database with it",
+    "index.schema": "opens a database in memory, for its tokenizer",
     "workspace.machine": "reads the id of the database in an index",
-    "truth.database": "opens the database",
+    "truth.sqlite": "opens the database",
     "verbs.install": "removes what `tt init` created",
     "verbs.doctor": "renames a slice file to its id",
     "cli.options": "creates the folder that a command names",
@@ -69,7 +69,7 @@ OF_THE_SYSTEM = re.compile(
 # Modules that find out what a path is without its symbolic links, each with its reason. All others call the first.
 RESOLVING = {
     "workspace.boundary": "gives an error of ours for a path that nothing can have",
-    "workspace.workspace": "opens a folder that was looked at before",
+    "workspace.given_paths": "opens a folder that was looked at before",
     "library.walk": "opens a folder that was looked at before",
     "library.payloads": "opens a file that was looked at before",
     "history.follow": "opens a transcript that was looked at before",

@@ -13,7 +13,7 @@ from tools.layout import graph_of, reachable, reduced, spread
 from tools.rooms import read_house
 
 ROOMS = {room for rooms in FLOORS.values() for room in rooms}
-PARTS = {"context/lost", "files/body", "files/check", "files/yaml", "web/api"}
+PARTS = {"context/lost", "files/body", "files/check", "files/yaml", "truth/postgres", "web/api"}
 
 
 @pytest.fixture(scope="module")

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any, Self
 from slicebase.errors import SlicebaseError
 from slicebase.verbs.names import EVERYTHING, completes, existing
 from slicebase.verbs.parts import Parts
+from slicebase.workspace.given_paths import each_path, given_folder, given_path
 from slicebase.workspace.surroundings import Clock, Entropy, Surroundings, one_thread_at_a_time, part
-from slicebase.workspace.workspace import StrPath, create_workspace, each_path, given_folder, given_path, open_workspace
+from slicebase.workspace.workspace import StrPath, create_workspace, open_workspace
 
 if TYPE_CHECKING:  # keeps start-up fast: a verb imports what it needs when it is called
     from slicebase.agents.agent_files import TextChange
@@ -65,8 +66,7 @@ class Slicebase(Parts):
     ) -> Self:  # fmt: skip
         """Opens the workspace at `root`, or the nearest one from `start` upwards; creates a missing one in that folder.
 
-        Raises `no-workspace` if there is none and `create` is false. `clock` gives the time, `entropy` random bytes.
-        Without `redact`, secrets stay.
+        Not to `create` raises `no-workspace`. `clock` and `entropy` give time and random bytes; `redact` hides secrets.
         """
         begin, is_new = given_folder(start if root is None else root), False
         try:
@@ -81,19 +81,19 @@ class Slicebase(Parts):
 
     @classmethod
     def init(
-        cls, folder: StrPath = ".", driver: str | None = None, *, adopt: bool = False,
+        cls, folder: StrPath = ".", driver: str | None = None, *, adopt: bool = False, join: str | None = None,
         clock: Clock = time.time, entropy: Entropy = os.urandom, redact: bool = True,
     ) -> Self:  # fmt: skip
         """Makes the folder, which may be missing, a workspace and opens it; an existing workspace stays as it is.
 
-        `driver` is git's command to merge slice files (`tt merge-driver %O %A %B %P`); `adopt` accepts its database.
+        `driver` is git's command to merge slice files, `join` the id of a memory on a server; `adopt` accepts its own.
         """
         workspace = create_workspace(given_path(folder, "cannot-write"), adopt=adopt)
         around = Surroundings(workspace, clock, entropy, redact=redact)
-        if driver or adopt:
+        if driver or adopt or join is not None:
             from slicebase.verbs.install import install
 
-            install(workspace, driver, adopting=around if adopt else None)
+            install(workspace, driver, adopting=around if adopt else None, join=join)
         return cls(workspace, around)
 
     def uninit(self, *, delete_data: bool = False, dry_run: bool = False) -> list[str]:

@@ -138,6 +138,7 @@ CODES: Mapping[str, ErrorKind] = {
     "server-busy": ErrorKind(Exit.CONFLICT, "the web application has too much to do, or an answer takes too long"),
     "server-failed": ErrorKind(Exit.REFUSED, "the web application met a bug of its own"),
     # workspaces and databases
+    "no-server": ErrorKind(Exit.CONFLICT, "PostgreSQL does not answer, or a connection to it was lost"),
     "no-workspace": ErrorKind(Exit.NOT_FOUND, "there is no workspace in this folder or in a folder above it"),
     "no-database": ErrorKind(Exit.NOT_FOUND, "the workspace has no database yet"),
     "two-databases": ErrorKind(

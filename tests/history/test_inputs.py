@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from slicebase.errors import SlicebaseError
 from slicebase.history.inputs import discover, inputs
-from slicebase.workspace.workspace import each_path
+from slicebase.workspace.given_paths import each_path
 
 
 def names(*paths: Path) -> list[str]:

@@ -60,6 +60,7 @@ def test_heads_are_logged_once_where_they_have_grown(truth: Truth) -> None:
     assert logged == [("annotations/t", 2), ("turns/t", 2)]
 
 
+@pytest.mark.sqlite
 def test_what_a_killed_process_did_not_log_is_logged_after_the_next_write(truth: Truth, tmp_path: Path) -> None:
     truth.database.log()
     killed = Truth(tmp_path / "slicebase.db")

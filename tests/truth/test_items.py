@@ -22,6 +22,7 @@ from slicebase.truth.acts import PurgedText, PurgeRecord
 from slicebase.truth.erasure import PassageSearch
 from slicebase.truth.truth import Truth
 from tests.amounts import MORE
+from tests.conversations import on_file
 from tests.runs.made import LEDGER, MANIFESTS, NOW, STARTED, claim, conflict, failure, question
 
 MOMENT = from_text(NOW)
@@ -151,7 +152,7 @@ def steps_of(memory: Slicebase, call: Callable[[], object]) -> int:
         count += 1
         return False
 
-    connection = memory.truth.database.connection
+    connection = on_file(memory.truth).connection
     memory.truth.database.log()  # the log of the heads is written with every 32nd transaction
     connection.set_progress_handler(counted, 1)
     try:

@@ -49,6 +49,7 @@ def test_the_newest_manifest_is_the_last_by_time_and_at_one_time_the_last_that_w
     assert truth.manifests.newest() == also
 
 
+@pytest.mark.sqlite
 def test_a_manifest_that_is_unknown_purged_or_has_lost_its_text_says_so(truth: Truth) -> None:
     name, lost = record(truth, "why?"), record(truth, "lost")
     assert code_of(truth, "mf_0") == "no-manifest"
@@ -63,6 +64,7 @@ def test_a_manifest_that_is_unknown_purged_or_has_lost_its_text_says_so(truth: T
     assert list(truth.manifests.readable()) == []
 
 
+@pytest.mark.sqlite
 def test_a_manifest_that_is_not_the_one_that_was_recorded_is_not_replayed(truth: Truth) -> None:
     """Its rendered hash could be that of another text, which a replay would call identical."""
     name = record(truth, "why?")

@@ -136,8 +136,8 @@ def test_looking_for_loops_reads_no_more_of_a_long_log(memory: Slicebase, monkey
     read: list[int] = []
     real = RunLog.events
 
-    def counted(log: RunLog, run_id: str, after: int = 0) -> Iterator[Any]:
-        for stored in real(log, run_id, after):
+    def counted(log: RunLog, run_id: str, after: int = 0, **limited: int) -> Iterator[Any]:
+        for stored in real(log, run_id, after, **limited):
             read.append(stored.link.seq)
             yield stored
 

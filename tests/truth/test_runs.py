@@ -404,8 +404,8 @@ def test_a_state_that_is_read_again_reads_only_the_events_since(
     read = list[int]()
     plain = truth.runs.log.events
 
-    def counted(run_id: str, after: int = 0) -> Iterator[StoredEvent]:
-        for stored in plain(run_id, after):
+    def counted(run_id: str, after: int = 0, **limited: int) -> Iterator[StoredEvent]:
+        for stored in plain(run_id, after, **limited):
             read.append(stored.link.seq)
             yield stored
 

@@ -80,6 +80,7 @@ def test_slices_do_not_depend_on_the_order_of_insertion(tmp_path_factory: pytest
     assert slices[0] == slices[1]
 
 
+@pytest.mark.sqlite
 def test_a_graph_that_is_read_turn_by_turn_is_one_state_while_another_process_writes(truth: Truth) -> None:
     truth.turns.add(SESSION, chain(LONG), annotate)
     other = Truth(truth.database.path)
@@ -95,6 +96,7 @@ def test_a_graph_that_is_read_turn_by_turn_is_one_state_while_another_process_wr
 
 @pytest.mark.parametrize("length", [20, LONG], ids=["small", "large"])
 @pytest.mark.parametrize("damage", ["kind=99", "fields = x'00'", "parents = x'01'", "parents=x'0200000000000000ff'"])
+@pytest.mark.sqlite
 def test_a_row_that_no_record_gives_is_damage_and_not_an_error_of_the_program(
     truth: Truth, length: int, damage: str
 ) -> None:
@@ -117,6 +119,7 @@ def test_a_turn_without_its_derived_row_is_damage_and_is_not_said_to_be_missing(
 
 
 @pytest.mark.parametrize("damage", ["nodes SET parents = x'01'", "nodes SET kind = 99", "families SET phase = 9"])
+@pytest.mark.sqlite
 def test_damage_is_found_also_where_the_caller_reads_the_graph(truth: Truth, damage: str) -> None:
     truth.turns.add(SESSION, chain(LONG), annotate)
     truth.database.connection.execute(f"UPDATE {damage} WHERE seq = 3")
@@ -152,6 +155,7 @@ def test_a_family_is_ranked_once_however_many_of_its_turns_are_selected(truth: T
     assert again.asked == 1
 
 
+@pytest.mark.sqlite
 def test_a_cached_session_contains_turns_and_links_that_another_process_adds(truth: Truth, tmp_path: Path) -> None:
     store(truth, [turn("a"), turn("b", "a"), turn("c")])
     assert len(truth.sessions.slice_around(name("a"), DEFAULT).contents.turns) == 2

@@ -386,7 +386,7 @@ def test_a_workspace_that_can_only_be_read_reports_what_was_interrupted(memory: 
 
 def test_a_status_that_waits_for_a_writer_in_vain_reports_what_was_interrupted(memory: Slicebase) -> None:
     killed(memory)
-    memory.truth.database.connection.set_busy_timeout(1)
+    memory.truth.database.wait(1)
     with Slicebase.open(memory.root) as other, other.truth.database.writing():
         assert memory.runs.status(RUN).interrupted_steps == (1,)
     assert memory.runs.status(RUN).interrupted_steps == (1,)
@@ -397,7 +397,7 @@ def test_a_step_whose_end_meets_a_lock_is_closed_later_for_a_true_reason(memory:
     """Its process goes on, and its object is there: only its end could not be written."""
     raised = ValueError("mine")
     step = memory.runs.step(RUN).__enter__()
-    memory.truth.database.connection.set_busy_timeout(1)
+    memory.truth.database.wait(1)
     with Slicebase.open(memory.root) as other, other.truth.database.writing():
         step.__exit__(ValueError, raised, None)
     assert ["locked" in note for note in raised.__notes__] == [True]

@@ -284,6 +284,7 @@ def damaged_session(truth: Truth, damage: str, turns: int = 2) -> Graph:
 @pytest.mark.parametrize("turns", [2, WIDE_FAMILY + 2, 3 * WIDE_FAMILY])
 @pytest.mark.parametrize("damage", _DAMAGE + _DAMAGE_OF_FAMILIES)
 @pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.sqlite
 def test_rows_that_no_record_gives_are_an_error_of_every_version(
     truth: Truth, damage: str, turns: int, kernel: KernelName
 ) -> None:
@@ -296,6 +297,7 @@ def test_rows_that_no_record_gives_are_an_error_of_every_version(
 
 @pytest.mark.parametrize("damage", _DAMAGE)
 @pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.sqlite
 def test_rows_that_no_record_gives_are_an_error_of_a_session_in_memory_too(
     truth: Truth, monkeypatch: pytest.MonkeyPatch, damage: str, kernel: KernelName
 ) -> None:

@@ -97,6 +97,7 @@ def test_links_are_appended_once_and_never_close_a_cycle(truth: Truth) -> None:
     "UPDATE sessions SET record = x'00'",
     "DELETE FROM sessions",
 ])  # fmt: skip
+@pytest.mark.sqlite
 def test_sql_changes_and_removes_nothing(truth: Truth, statement: str) -> None:
     """Also holds for the connection of another program, where recursive triggers are off."""
     truth.turns.add(SESSION, [turn("a"), turn("b", "a")])

@@ -14,7 +14,7 @@ from slicebase import Slicebase
 from slicebase.graph.turn import Edge, Session
 from slicebase.verbs.atlas import Atlas
 from tests.codes import code_of
-from tests.conversations import SESSION, annotate, chain, name, store, turn
+from tests.conversations import SESSION, annotate, chain, name, on_file, store, turn
 
 
 @pytest.fixture
@@ -39,12 +39,12 @@ def answers(memory: Slicebase, manifest: bytes) -> list[str]:
 
 
 def test_an_atlas_writes_nothing_and_is_the_same_again(memory: Slicebase) -> None:
-    before = memory.truth.database.connection.total_changes()
+    before = on_file(memory.truth).connection.total_changes()
     made = memory.graph.atlas()
     assert memory.graph.atlas("s").manifest == made.manifest
     assert answers(memory, written(made)) == ["VERIFIED"]
     assert answers(memory, json.dumps(made.as_json(3)).encode()) == ["VERIFIED"]
-    assert memory.truth.database.connection.total_changes() == before
+    assert on_file(memory.truth).connection.total_changes() == before
 
 
 @pytest.mark.parametrize("limit", [1, 3, 100])

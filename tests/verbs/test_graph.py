@@ -8,7 +8,7 @@ import pytest
 
 from slicebase import Slicebase
 from slicebase.graph.policy import SlicePolicyV1
-from tests.conversations import SESSION, annotate, name, turn
+from tests.conversations import SESSION, annotate, name, on_file, turn
 
 OWN = SlicePolicyV1(max_nodes=2)
 
@@ -23,9 +23,9 @@ def memory(tmp_path: Path) -> Iterator[Slicebase]:
 def test_a_slice_with_any_policy_writes_nothing_and_waits_for_no_writer(memory: Slicebase) -> None:
     writer = apsw.Connection(str(memory.truth.database.path))
     writer.execute("BEGIN IMMEDIATE")
-    before = memory.truth.database.connection.total_changes()
+    before = on_file(memory.truth).connection.total_changes()
     assert len(memory.graph.select(name("a"), OWN).contents.turns) == 2
-    assert memory.truth.database.connection.total_changes() == before
+    assert on_file(memory.truth).connection.total_changes() == before
     writer.execute("ROLLBACK")
     writer.close()
     assert "policies" not in memory.verify().checked

@@ -420,7 +420,7 @@ def test_a_compaction_while_another_process_writes_is_reported_later(
     agent = Agent(memory, "codex")
     agent.talk()
     monkeypatch.setattr(hook_imports, "_BUSY", 1)
-    memory.truth.database.connection.set_busy_timeout(1)
+    memory.truth.database.wait(1)
     with Slicebase.open(memory.root) as other, other.truth.database.writing():
         for event in (HookEvent.BEFORE_COMPACTION, HookEvent.AFTER_COMPACTION)[: 1 + is_told]:
             with pytest.raises(SlicebaseError, match="another process is writing"):

@@ -9,7 +9,7 @@ import pytest
 from slicebase import Slicebase
 from slicebase.graph.policy import FOCUSED, SlicePolicyV1
 from tests.codes import code_of
-from tests.conversations import name, store, turn
+from tests.conversations import name, on_file, store, turn
 
 OWN = SlicePolicyV1(max_nodes=2)
 
@@ -44,10 +44,10 @@ def test_a_name_says_who_gave_it_when_and_from_what(memory: Slicebase, tmp_path:
 
 def test_a_name_never_changes_its_meaning(memory: Slicebase) -> None:
     memory.policies.save("mine", OWN)
-    before = memory.truth.database.connection.total_changes()
+    before = on_file(memory.truth).connection.total_changes()
     assert memory.policies.save("mine", OWN).names == ("mine",)
     assert memory.policies.save("focused", FOCUSED).origin == "preset"
-    assert memory.truth.database.connection.total_changes() == before
+    assert on_file(memory.truth).connection.total_changes() == before
     for taken in ("mine", "default", "focused", "broad"):
         assert code_of(memory.policies.save, taken, SlicePolicyV1(max_nodes=5)) == "policy-name"
     assert memory.policies.show("mine").policy == OWN

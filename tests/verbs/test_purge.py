@@ -24,7 +24,7 @@ from slicebase.workspace import atomic
 from slicebase.workspace.atomic import locked
 from tests.amounts import MORE
 from tests.codes import code_of
-from tests.conversations import annotate, name
+from tests.conversations import annotate, name, on_file
 from tests.verbs.test_verify import without_triggers
 
 SECRET = "the customer Ada Example lives at Nowhere Street 4711 and her file is 0815"
@@ -404,7 +404,7 @@ def test_a_purge_removes_the_states_of_transcripts(memory: Slicebase) -> None:
 def test_a_purge_behind_a_reader_says_what_is_still_there_and_is_finished_by_repeating_it(
     memory: Slicebase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    memory.truth.database.connection.set_busy_timeout(50)
+    memory.truth.database.wait(50)
     reader = apsw.Connection(str(memory.workspace.database))
     reader.execute("BEGIN")
     reader.execute("SELECT count(*) FROM texts").fetchall()
@@ -730,7 +730,7 @@ def test_what_others_write_while_a_purge_is_planned_is_taken_too(memory: Sliceba
     def make() -> Order:
         order = _session(memory.truth, parse("session:s"))
         tries.append(order)
-        locks.append(memory.truth.database.connection.txn_state() == apsw.SQLITE_TXN_WRITE)
+        locks.append(on_file(memory.truth).connection.txn_state() == apsw.SQLITE_TXN_WRITE)
         with Slicebase.open(memory.root) as other:
             if len(tries) == 1:
                 other.runs.claim("own", f"Also, {SECRET}.")

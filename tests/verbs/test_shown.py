@@ -12,7 +12,7 @@ from slicebase.mcp.calls import ServerEnvironment
 from slicebase.mcp.tools import TOOLS, call_tool
 from slicebase.verbs.shown import ShownTurns
 from tests.codes import code_of
-from tests.conversations import name, store, turn
+from tests.conversations import name, on_file, store, turn
 
 KEY = b"a key of twenty bytes"
 NEAR = SlicePolicyV1(max_radius=1)
@@ -73,10 +73,10 @@ def test_a_bundle_that_is_broken_or_not_checked_bounds_nothing(memory: Slicebase
 
 def test_a_citation_outside_the_bundle_is_refused_and_stores_nothing(memory: Slicebase, bundle: bytes) -> None:
     assert memory.cite(name("b"), "text of b", within=bundle).chunk_id == f"turn:{name('b')}"
-    before = memory.truth.database.connection.total_changes()
+    before = on_file(memory.truth).connection.total_changes()
     assert code_of(memory.cite, name("c"), "text of c", within=bundle) == "outside-bundle"
     assert code_of(memory.cite, "session:s", "text of c", within=bundle) == "outside-bundle"
-    assert memory.truth.database.connection.total_changes() == before
+    assert on_file(memory.truth).connection.total_changes() == before
 
 
 def test_a_claim_cites_only_what_the_bundle_shows(memory: Slicebase, bundle: bytes) -> None:

@@ -24,7 +24,7 @@ from slicebase.truth.texts import keep_texts
 from slicebase.truth.truth import Truth
 from slicebase.verbs.bundle import slice_in_graph
 from slicebase.verbs.verify import verify
-from tests.conversations import SESSION, annotate, chain, name, purge_text, store, turn
+from tests.conversations import SESSION, annotate, chain, name, on_file, purge_text, store, turn
 
 POLICY = SlicePolicyV1(max_nodes=7)
 
@@ -300,8 +300,8 @@ def rehash(truth: Truth) -> None:
 def test_a_page_that_cannot_be_read_is_a_finding(filled: Truth) -> None:
     root = next(filled.database.connection.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'manifests'"))[0]
     path = filled.database.path
-    size = filled.database.connection.pragma("page_size")
-    filled.database.connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+    size = on_file(filled).connection.pragma("page_size")
+    on_file(filled).connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
     filled.close()
     with path.open("r+b") as file:
         file.seek((root - 1) * size)

@@ -12,7 +12,7 @@ from slicebase import Slicebase, SlicebaseError, Verdict
 from slicebase.graph.turn import Edge
 from slicebase.workspace import machine
 from slicebase.workspace.workspace import DATABASE_ID
-from tests.conversations import chain, name, store, turn
+from tests.conversations import chain, name, on_file, store, turn
 from tests.importers.reading import jsonl
 from tests.importers.test_claude_code import record
 from tests.verbs.test_verify import without_triggers
@@ -257,7 +257,7 @@ def test_a_write_whose_process_was_killed_is_unwitnessed_until_the_next_act(root
     with Slicebase.open(root) as memory:
         memory.import_([path])
         store(memory.truth, [turn("later", 3)])
-        memory.truth.database._has_grown = False  # as if the process had ended before it could log
+        on_file(memory.truth)._has_grown = False  # as if the process had ended before it could log
     assert "UNWITNESSED" in statuses(root)
     assert verdict(root).exit == 0
     with Slicebase.open(root) as memory:
@@ -269,7 +269,7 @@ def test_verify_does_not_wait_for_another_writer(root: Path) -> None:
     writer = apsw.Connection(str(database(root)))
     with Slicebase.open(root) as memory:
         store(memory.truth, [turn("later", 3)])
-        memory.truth.database.connection.set_busy_timeout(1)
+        memory.truth.database.wait(1)
         writer.execute("BEGIN IMMEDIATE")
         found = memory.verify()
         writer.execute("ROLLBACK")

@@ -19,7 +19,7 @@ import pytest
 from slicebase.cli.main import run
 from slicebase.errors import Exit, SlicebaseError
 from slicebase.history.inputs import LONG_SAMPLE, SAMPLE
-from slicebase.truth.database import open_database
+from slicebase.truth.sqlite import open_database
 from slicebase.workspace.repository import repository_of
 from tests.amounts import EXPLORE
 from tests.cli.test_main_captured import LOG, Filled, fill

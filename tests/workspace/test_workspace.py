@@ -9,7 +9,8 @@ import pytest
 from slicebase.base import Slicebase
 from slicebase.errors import SlicebaseError
 from slicebase.truth.truth import Truth
-from slicebase.workspace.workspace import create_workspace, each_path, find_root, open_workspace
+from slicebase.workspace.given_paths import each_path
+from slicebase.workspace.workspace import create_workspace, find_root, open_workspace
 from tests.codes import code_of
 
 

@@ -17,7 +17,8 @@ from slicebase.cli.options import named_root, open_base, redacts
 from slicebase.cli.output import Group, json_option, note, print_json, print_redacted, print_text, print_text_change
 from slicebase.core.parsers import read_all, read_json
 from slicebase.errors import Exit, SlicebaseError
-from slicebase.workspace.workspace import given_folder, open_workspace
+from slicebase.workspace.given_paths import given_folder
+from slicebase.workspace.workspace import open_workspace
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -1,7 +1,6 @@
 """`tt`: finds the command, runs it, and turns errors into messages and exit statuses."""
 
 import importlib
-import os
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +10,7 @@ from slicebase import __version__
 from slicebase.cli.commands import GROUPS, LISTED, PLUMBING
 from slicebase.cli.output import Group, colour, discard, print_error, print_text
 from slicebase.errors import Exit, SlicebaseError
+from slicebase.workspace.server import user_folder
 
 if TYPE_CHECKING:  # keeps start-up fast
     from click.shell_completion import CompletionItem
@@ -70,14 +70,6 @@ def tt(ctx: click.Context, root: str | None, use_global: bool) -> None:
         raise click.UsageError("Give one of --root and --global.")
     ctx.color = colour()
     ctx.ensure_object(dict)["root"] = user_folder() if use_global else root
-
-
-def user_folder() -> str:
-    """Returns the folder of the user's own workspace, according to the XDG base directory specification."""
-    data = os.environ.get("XDG_DATA_HOME", "")
-    if not os.path.isabs(data):
-        data = os.path.join(os.path.expanduser("~"), ".local", "share")
-    return os.path.join(data, "slicebase")
 
 
 def run(argv: list[str]) -> int:

@@ -118,7 +118,7 @@ def nearest(ctx: click.Context) -> "Slicebase | None":
         if error.code != "no-workspace" or named_root(ctx) is not None:
             raise
         return None
-    return base if base.workspace.database.exists() else None
+    return base if base.workspace.has_memory else None
 
 
 def given_key(file: str | None) -> bytes | None:

@@ -35,9 +35,10 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("folder", required=False)
 @click.option("--adopt", is_flag=True, help="Accept a database that came with the repository as your own.")
+@click.option("--join", metavar="ID", help="Share this memory, which is on the server that SLICEBASE_URL names.")
 @json_option
 @click.pass_context
-def init(ctx: click.Context, folder: str | None, adopt: bool, as_json: bool) -> None:
+def init(ctx: click.Context, folder: str | None, adopt: bool, join: str | None, as_json: bool) -> None:
     """Make FOLDER (by default this folder) a workspace. A second call changes nothing.
 
     In a git repository this also sets up a merge driver: a line in .gitattributes, which should be committed, and a
@@ -47,13 +48,15 @@ def init(ctx: click.Context, folder: str | None, adopt: bool, as_json: bool) -> 
     from slicebase.workspace.git import merge_command
 
     chosen = created(Path(folder) if folder else named_root(ctx) or Path.cwd())
-    base = Slicebase.init(chosen, merge_command(), adopt=adopt)
+    base = Slicebase.init(chosen, merge_command(), adopt=adopt, join=join)
     places: dict[str, Any] = {
         "root": str(base.workspace.root),
         "library": str(base.workspace.library),
-        "database": str(base.workspace.database),
+        "database": base.workspace.place,
         "cache": str(base.workspace.cache),
     }
+    if base.workspace.url:
+        places["memory"] = base.truth.identity.database  # a new one, if the workspace has none yet
     if as_json:
         print_json(places)
     else:

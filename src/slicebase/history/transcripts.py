@@ -66,7 +66,7 @@ def _is_imported(path: Path, workspace: Workspace) -> bool:
     last = next(_last_turns(path), None)
     if last is None:
         return True  # it contains no turn that could be lost
-    if not workspace.database.exists():
+    if not workspace.has_memory:
         return False
     truth = open_truth(workspace)
     try:

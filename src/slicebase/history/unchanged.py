@@ -27,7 +27,7 @@ from slicebase.core.hashing import digest_of, digest_of_pieces, raw_digest
 from slicebase.errors import SlicebaseError
 from slicebase.history.inputs import Input, file_chunks, is_recent
 from slicebase.importers.values import Batch, Options
-from slicebase.truth.chains import LOG, Chain, ChainHead, head_of, unlogged
+from slicebase.truth.chains import LOG, Chain, ChainHead, head_of
 from slicebase.truth.truth import Truth
 from slicebase.workspace.atomic import own_temporary, read_bytes, write_bytes
 from slicebase.workspace.boundary import narrow_opened, real_path
@@ -136,7 +136,7 @@ class SeenInputs:
         The head of the log stands for all that was stored, if all of it is logged.
         """
         connection = self._truth.database.connection
-        if not self._new or unlogged(connection):
+        if not self._new or self._truth.database.unlogged():
             return
         kept = dict(list({**self._inputs, **self._new}.items())[-_MOST:])
         with suppress(OSError, SlicebaseError):

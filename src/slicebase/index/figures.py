@@ -154,23 +154,26 @@ def _known_words(connection: apsw.Connection, question: Question, absent: Mappin
     parts = {run.lower(): parts_of_name(run) for run in re.findall(r"[^\W_]+", question.text) if has_humps(run)}
     for word in question.words:
         turns = turns_with(connection, word.stem, absent)
-        if not turns and (near := nearest(connection, reader, word, absent)):
-            yield from _once(seen, _KnownTerm(near.turns, near.term, word.stem))
-        elif not turns:  # of a name that is written otherwise everywhere, its parts are words: snakeCase, snake_case
-            for part in reader.stems(" ".join(parts.get(word.text, ()))):
-                if part not in ASKING and (having := turns_with(connection, part, absent)):
-                    yield from _once(seen, _KnownTerm(having, part, part))
-        else:
+        if turns:
             yield from _once(seen, _KnownTerm(turns, word.stem, word.stem))
-        for form in word.also:
+        elif near := nearest(connection, reader, word, absent):
+            yield from _once(seen, _KnownTerm(near.turns, near.term, word.stem))
+        else:  # of a name that is written otherwise everywhere, its parts are words: snakeCase, snake_case
+            for part in _known_parts(connection, reader.stems(" ".join(parts.get(word.text, ()))), absent):
+                yield from _once(seen, part)
+        for form in (*word.also, *word.inflected):
             if turns := turns_with(connection, form, absent):
-                yield from _once(seen, _KnownTerm(turns, form, word.stem, is_form=False))
-        for form in word.inflected:
-            if turns := turns_with(connection, form, absent):
-                yield from _once(seen, _KnownTerm(turns, form, word.stem))
+                yield from _once(seen, _KnownTerm(turns, form, word.stem, is_form=form not in word.also))
     for name in (form for each in question.names for form in in_any_case(each)):
         if turns := turns_with(connection, name, absent, names=True):
             yield _KnownTerm(turns, name, name, _HAVING_NAME, is_form=False)
+
+
+def _known_parts(connection: apsw.Connection, stems: list[str], absent: Mapping[int, int]) -> Iterator[_KnownTerm]:
+    """Yields the parts of a name that the index knows, but for words that only ask."""
+    for part in stems:
+        if part not in ASKING and (turns := turns_with(connection, part, absent)):
+            yield _KnownTerm(turns, part, part)
 
 
 def _once(seen: set[str], known: _KnownTerm) -> Iterator[_KnownTerm]:

@@ -29,6 +29,11 @@ class Tokenizer:
     def __init__(self, connection: apsw.Connection) -> None:
         self._tokenizer = connection.fts5_tokenizer("porter", ["unicode61", *UNICODE61])
 
+    @classmethod
+    def apart(cls) -> "Tokenizer":
+        """Returns a tokenizer that needs no index."""
+        return cls(apsw.Connection(":memory:"))
+
     def tokens(self, text: str) -> list[Token]:
         """Returns the words of a text: start, end and stem of each."""
         usual = in_usual_form(text)

@@ -59,7 +59,7 @@ def batches_ahead(truth: "Truth", wanted: WantedTurns, note: NoteRow) -> Generat
 
 def _started(truth: "Truth", wanted: WantedTurns) -> "Popen[bytes] | None":
     """Returns a process that prepares turns; None if there can be none, or if it would not see what this one sees."""
-    if processors() < 2 or truth.database.connection.in_transaction:
+    if processors() < 2 or truth.database.is_shared or truth.database.connection.in_transaction:
         return None
     with suppress(OSError):
         process = serving(__name__)

@@ -15,7 +15,6 @@ from slicebase.graph.record import read_link, read_parts, read_turn
 from slicebase.index.disposable import Disposable
 from slicebase.index.turn_schema import TURNS_LAYOUT, ReadyTurn, UnreadableRow
 from slicebase.index.turns import TurnIndex
-from slicebase.truth.failures import database_errors
 
 if TYPE_CHECKING:  # keeps start-up fast
     from slicebase.truth.truth import Truth
@@ -119,7 +118,7 @@ def index_mark(truth: "Truth") -> str:
     """Returns the mark of an index that is up to date."""
     last = "SELECT coalesce(max(rowid), 0) FROM"
     query = f"SELECT ({last} turns), ({last} links), ({last} acts)"
-    with database_errors(truth.database.path):
+    with truth.database.errors():
         return " ".join(map(str, (truth.identity.database, *next(truth.database.connection.execute(query)))))
 
 
@@ -132,14 +131,14 @@ def read_mark(mark: str) -> IndexMark:
 def _children_of_links_after(truth: "Truth", rowid: int) -> list[str]:
     """Returns the turns that have new parents since they were added."""
     query = "SELECT DISTINCT child FROM links WHERE rowid > ?"
-    with database_errors(truth.database.path):
+    with truth.database.errors():
         return [uuid_of(child) for (child,) in truth.database.connection.execute(query, (rowid,))]
 
 
 def purged_turns(truth: "Truth") -> Iterator[str]:
     """Yields the ids of the turns whose text was purged."""
     query = "SELECT DISTINCT owner FROM texts WHERE purged IS NOT NULL AND owner LIKE 'session:%'"
-    with database_errors(truth.database.path):
+    with truth.database.errors():
         owners: list[Any] = truth.database.connection.execute(query).fetchall()
         for (owner,) in owners:
             for stored in truth.turns.of_session(owner.removeprefix("session:")):
@@ -153,7 +152,7 @@ def _is_readable(truth: "Truth", row: UnreadableRow) -> bool:
     from slicebase.index.wanted_turns import text_of
 
     query = f"SELECT record FROM {'links' if row.source == 'links' else 'turns'} WHERE rowid = ?"
-    with database_errors(truth.database.path):
+    with truth.database.errors():
         stored: Any = truth.database.connection.execute(query, (row.row,)).fetchone()
     try:
         if row.source == "links":

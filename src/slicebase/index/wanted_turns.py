@@ -9,7 +9,6 @@ from slicebase.errors import SlicebaseError
 from slicebase.graph.contents import answered_in, calls_in, kind_bits, kinds_of, searched_text, spoken_text
 from slicebase.graph.record import LinkRecord, TurnRecord, read_link, read_parts, read_turn
 from slicebase.index.turn_schema import IndexedTurn, UnreadableRow
-from slicebase.truth.failures import database_errors
 
 if TYPE_CHECKING:  # keeps start-up fast
     from slicebase.truth.truth import Truth
@@ -36,7 +35,7 @@ class WantedTurns(NamedTuple):
 def wanted_turns(truth: "Truth", wanted: WantedTurns, note: NoteRow) -> Iterator[IndexedTurn]:
     """Yields the turns to add. Notes those that cannot be read, and goes on: one of them must not hide all others."""
     linked: dict[str, list[str]] = {}  # by child: parents that its own record does not name
-    with database_errors(truth.database.path):
+    with truth.database.errors():
         for link in _links(truth, note) if wanted.again or wanted.after == 0 else ():
             linked.setdefault(link.child, []).append(link.parent)
         rows = truth.database.connection.execute(_WITH_TEXTS, (wanted.after, wanted.last))

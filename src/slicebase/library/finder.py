@@ -116,7 +116,7 @@ class Finder:
 
     def later_snapshot(self, snapshot_id: str) -> str | None:
         """Returns the snapshot that passed after this one in its run, which makes a narrative stale (ruling 41)."""
-        if not self.workspace.database.exists():
+        if not self.workspace.has_memory:
             return None
         from slicebase.truth.truth import open_truth
 

@@ -20,8 +20,9 @@ from slicebase.library.payloads import measured_again, new_payload, refuse_other
 from slicebase.library.reader import Reader
 from slicebase.library.remember import limited, refreshed, remember, with_passage
 from slicebase.workspace.doors import door
+from slicebase.workspace.given_paths import given_path
 from slicebase.workspace.surroundings import one_thread_at_a_time
-from slicebase.workspace.workspace import LIBRARY, StrPath, given_path
+from slicebase.workspace.workspace import LIBRARY, StrPath
 
 if TYPE_CHECKING:  # start-up time matters: a verb imports what it needs when it is called
     from slicebase.library.due import DueFile

@@ -117,7 +117,7 @@ class Names:
     @property
     def _stored(self) -> "StoredNames | None":
         """The ids in the database, or None if there is no database: to look for an id creates none."""
-        return self._open_stored() if self._workspace.database.exists() else None
+        return self._open_stored() if self._workspace.has_memory else None
 
 
 def _row_ids(file: SliceFile) -> dict[str, None]:

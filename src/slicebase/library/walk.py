@@ -15,7 +15,8 @@ from typing import Final, NamedTuple
 from slicebase.errors import SlicebaseError, Where
 from slicebase.files.note import LARGEST_NOTE, is_hidden
 from slicebase.workspace.boundary import cannot_read, opened_folder, real_path
-from slicebase.workspace.workspace import StrPath, given_path
+from slicebase.workspace.given_paths import given_path
+from slicebase.workspace.workspace import StrPath
 
 GLOBS: Final = ("*.md", "*.markdown", "*.txt")
 _DEEPEST: Final = 64  # folders in each other

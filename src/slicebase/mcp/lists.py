@@ -82,7 +82,7 @@ def _file(call: ToolCall, entry: "FileEntry", about: str) -> PagedLine:
 
 
 def _sessions(call: ToolCall, given: ListArguments) -> "list[PagedLine]":
-    if not call.base.workspace.database.exists():
+    if not call.base.workspace.has_memory:
         return []
     return [_session(entry) for entry in call.base.graph.sessions(given.query)]
 

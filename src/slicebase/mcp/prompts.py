@@ -59,7 +59,7 @@ def _start(call: ToolCall, topic: str | None) -> str:
 def _recent(call: ToolCall) -> list[str]:
     files = call.base.finder.list_files()[:_RECENT]
     lines = [line(f"file:{entry.id} {excerpt(as_words(entry.title))}: {excerpt(entry.summary)}") for entry in files]
-    if call.base.workspace.database.exists():
+    if call.base.workspace.has_memory:
         running = [entry for entry in call.base.runs.list_runs() if not entry.stopped][:_RECENT]
         lines += [line(f"run:{entry.id} open: {excerpt(entry.subject)}") for entry in running]
     return lines

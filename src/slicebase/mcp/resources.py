@@ -107,7 +107,7 @@ def _files(base: "Slicebase") -> list[Listed]:
 
 
 def _snapshots(base: "Slicebase") -> list[Listed]:
-    if not base.workspace.database.exists():
+    if not base.workspace.has_memory:
         return []
     found = []
     for entry in base.runs.list_runs():

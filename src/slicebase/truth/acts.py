@@ -10,11 +10,11 @@ from contextlib import suppress
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
-import apsw
 import msgspec
 
 from slicebase.core.hashing import canonical
 from slicebase.errors import SlicebaseError
+from slicebase.truth.connection import DatabaseConnection
 
 CREATE: Final = "create"
 ADOPT: Final = "adopt"
@@ -97,13 +97,13 @@ def read_act(seq: int, kind: str, record: bytes) -> Act:
     return Act(seq, kind, _READERS[kind].decode(record))
 
 
-def acts(connection: apsw.Connection) -> Iterator[Act]:
+def acts(connection: DatabaseConnection) -> Iterator[Act]:
     """Yields all acts, oldest first."""
     rows: list[Any] = connection.execute("SELECT seq, kind, record FROM acts ORDER BY seq").fetchall()
     yield from (read_act(*row) for row in rows)
 
 
-def identities(connection: apsw.Connection) -> list[Identity]:
+def identities(connection: DatabaseConnection) -> list[Identity]:
     """Returns what says which database this is, oldest first. Raises `database-damaged` if nothing does."""
     rows: list[Any] = connection.execute(f"SELECT seq, kind, record FROM acts WHERE {_WHOSE} ORDER BY seq").fetchall()
     try:
@@ -116,7 +116,7 @@ def identities(connection: apsw.Connection) -> list[Identity]:
     return found
 
 
-def sealed_files(connection: apsw.Connection) -> list[str]:
+def sealed_files(connection: DatabaseConnection) -> list[str]:
     """Returns the ids of the slice files of all seals that this database made, oldest first. Skips broken records."""
     found = []
     for row in connection.execute("SELECT seq, kind, record FROM acts WHERE kind = ? ORDER BY seq", (SEAL,)):
@@ -126,7 +126,7 @@ def sealed_files(connection: apsw.Connection) -> list[str]:
     return found
 
 
-def purges(connection: apsw.Connection) -> dict[tuple[str, str], tuple[PurgedText, str]]:
+def purges(connection: DatabaseConnection) -> dict[tuple[str, str], tuple[PurgedText, str]]:
     """Returns the texts that acts name as purged, by owner and digest, each with its mark. The last act counts."""
     found = (act.record for act in acts(connection))
     return {
@@ -137,14 +137,14 @@ def purges(connection: apsw.Connection) -> dict[tuple[str, str], tuple[PurgedTex
     }
 
 
-def purged_since(connection: apsw.Connection, seq: int) -> set[str]:
+def purged_since(connection: DatabaseConnection, seq: int) -> set[str]:
     """Returns the owners of the texts that acts after this number name as purged."""
     rows: list[Any] = connection.execute("SELECT seq, kind, record FROM acts WHERE seq > ?", (seq,)).fetchall()
     records = (read_act(*row).record for row in rows)
     return {text.owner for record in records if isinstance(record, PurgeRecord) for text in record.texts}
 
 
-def last_purge(connection: apsw.Connection) -> int:
+def last_purge(connection: DatabaseConnection) -> int:
     """Returns the number of the last act that purged something, or 0."""
     row: Any = connection.execute("SELECT coalesce(max(seq), 0) FROM acts WHERE kind = ?", (PURGE,)).fetchone()
     return int(row[0])

@@ -8,11 +8,11 @@ import itertools
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple, TypeVar
 
-import apsw
 import msgspec
 
 from slicebase.errors import SlicebaseError
-from slicebase.truth.schema import CHAINS
+from slicebase.truth.connection import DatabaseConnection
+from slicebase.truth.schema import CHAIN_COLUMNS, CHAINS
 
 LOG = "log"
 _NO_OWNER = "''"  # in a query
@@ -63,7 +63,7 @@ def _bytes(value: object) -> bytes:
     return value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogatepass")
 
 
-def head_of(connection: apsw.Connection, chain: Chain, at: int | None = None) -> ChainHead:
+def head_of(connection: DatabaseConnection, chain: Chain, at: int | None = None) -> ChainHead:
     """Returns the head of a chain, or the head that it had when it had `at` rows; an empty one if it has fewer."""
     wanted = [f"{CHAINS[chain.table]} = ?"] if CHAINS[chain.table] else []
     wanted += ["seq = ?"] if at is not None else []
@@ -74,7 +74,7 @@ def head_of(connection: apsw.Connection, chain: Chain, at: int | None = None) ->
     return ChainHead(*row) if row else ChainHead()
 
 
-def append_rows(connection: apsw.Connection, chain: Chain, rows: Iterable[tuple[Any, ...]]) -> ChainHead:
+def append_rows(connection: DatabaseConnection, chain: Chain, rows: Iterable[tuple[Any, ...]]) -> ChainHead:
     """Appends rows, each given as its keys and its record, and returns the new head."""
     count, head = head_of(connection, chain)
     owner = (chain.owner,) if CHAINS[chain.table] else ()
@@ -85,13 +85,13 @@ def append_rows(connection: apsw.Connection, chain: Chain, rows: Iterable[tuple[
     return ChainHead(count + len(given), hashes[-1] if hashes else head)
 
 
-def insert_rows(connection: apsw.Connection, table: str, rows: list[tuple[Any, ...]]) -> None:
+def insert_rows(connection: DatabaseConnection, table: str, rows: list[tuple[Any, ...]]) -> None:
     """Inserts complete rows."""
     if rows:
         connection.executemany(f"INSERT INTO {table} VALUES ({','.join('?' * len(rows[0]))})", rows)
 
 
-def all_chains(connection: apsw.Connection) -> Iterator[Chain]:
+def all_chains(connection: DatabaseConnection) -> Iterator[Chain]:
     """Yields every chain that has rows, but for the log."""
     for table, owner in CHAINS.items():
         if table == LOG:
@@ -112,21 +112,21 @@ def read_stored(decoder: "msgspec.json.Decoder[_Record]", record: bytes) -> _Rec
         raise SlicebaseError("broken-record", message, hint="`tt verify` says more") from None
 
 
-def names_in(connection: apsw.Connection) -> Iterator[bytes]:
+def names_in(connection: DatabaseConnection) -> Iterator[bytes]:
     """Yields what the rows of all chains say. They hold names, times and hashes, and no texts."""
     for table in CHAINS:
-        for row in connection.execute(f"SELECT * FROM {table}"):
+        for row in connection.execute(f"SELECT {CHAIN_COLUMNS[table]} FROM {table}"):
             yield b" ".join(map(_bytes, row))
 
 
-def logged_head(connection: apsw.Connection, chain: Chain) -> ChainHead:
+def logged_head(connection: DatabaseConnection, chain: Chain) -> ChainHead:
     """Returns the last head of a chain that the log has."""
     query = "SELECT count, head FROM log WHERE chain = ? ORDER BY count DESC LIMIT 1"
     row = connection.execute(query, (str(chain),)).fetchone()
     return ChainHead(*row) if row else ChainHead()
 
 
-def unlogged(connection: apsw.Connection) -> set[Chain]:
+def unlogged(connection: DatabaseConnection) -> set[Chain]:
     """Returns the chains that have grown since their heads were logged, whoever wrote them.
 
     Whoever logs logs all of them, so these rows are the last ones of their tables.
@@ -145,14 +145,14 @@ def unlogged(connection: apsw.Connection) -> set[Chain]:
     return found
 
 
-def _has_grown(connection: apsw.Connection, table: str) -> bool:
+def _has_grown(connection: DatabaseConnection, table: str) -> bool:
     """Returns whether the last row of a table is not logged."""
     query = f"SELECT {CHAINS[table] or _NO_OWNER}, seq FROM {table} ORDER BY rowid DESC LIMIT 1"
     row = connection.execute(query).fetchone()
     return row is not None and row[1] > logged_head(connection, Chain(table, str(row[0]))).length
 
 
-def _last_logged(connection: apsw.Connection, table: str) -> int:
+def _last_logged(connection: DatabaseConnection, table: str) -> int:
     """Returns the rowid of a row that was logged, one of the last; 0 where there is none."""
     query = "SELECT chain, count FROM log WHERE +chain >= ? AND +chain < ? ORDER BY seq DESC LIMIT 1"
     last = connection.execute(query, (table, f"{table}0")).fetchone()  # 0 follows the slash
@@ -165,7 +165,7 @@ def _last_logged(connection: apsw.Connection, table: str) -> int:
     return int(row[0]) if row else 0
 
 
-def log_heads(connection: apsw.Connection, chains: Iterable[Chain]) -> None:
+def log_heads(connection: DatabaseConnection, chains: Iterable[Chain]) -> None:
     """Appends the heads of these chains to the log, where they have grown since it was last written."""
     grown = []
     for chain in sorted(chains):

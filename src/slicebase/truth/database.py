@@ -1,108 +1,143 @@
-"""The SQLite database of the truth: how it is opened, written and erased.
+"""The database of the truth, whatever keeps it: its transactions, its chains, and the log of their heads.
 
 A database says which one it is, and who made it. One that another user or machine made, or that is not the one that the
-workspace had, is opened only when it is adopted (rulings 45 and 49). After each write, the heads of the chains that
-have grown are logged, many together. A locked, damaged or full database is an error of ours.
+workspace had, is opened only when it is adopted (rulings 45 and 49). The heads of the chains that have grown are
+logged. A locked, damaged or full database is an error of ours.
 """
 
-import os
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Iterable, Iterator, Set
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-import apsw
+from slicebase.truth.chains import Chain, ChainHead, append_rows, insert_rows
+from slicebase.truth.connection import DatabaseConnection, Dialect
+from slicebase.truth.schema import CHAINS
 
-from slicebase.errors import SlicebaseError, Where
-from slicebase.truth.acts import ADOPT, CREATE, RESTORE, act_row, identities
-from slicebase.truth.chains import LOG, Chain, ChainHead, append_rows, head_of, insert_rows, log_heads, unlogged
-from slicebase.truth.failures import database_errors
-from slicebase.truth.ownership import Opener, is_of_others, is_there, refuse_lost, refuse_others
-from slicebase.truth.schema import SCHEMA
-from slicebase.workspace.boundary import not_a_file, not_a_log, real_path
-
-DATABASE_VERSION = 7
-_APPLICATION_ID = 0x534C4342  # "SLCB": marks the file as a Slicebase database
-_BUSY_MILLISECONDS = 10_000
-_BUSY_AT_END = 1000  # milliseconds that the log waits for another process
-_UNLOGGED = 32  # transactions after which the heads of their chains are logged
+LONGEST_WAIT: Final = 10_000  # milliseconds that a lock of another process is waited for, mostly
 
 
-class Database:
+class Database(ABC):
     """A connection to the truth."""
 
-    def __init__(self, path: Path, connection: apsw.Connection, *, has_grown: bool = False) -> None:
-        self.path = path
-        self.connection = connection
-        self.read_only = connection.readonly("main") or bool(connection.pragma("query_only"))
-        self.file_id = _file_id(path)  # of the file that was opened; another one may have its path later
-        self._has_grown = has_grown  # rows were appended through this connection, and not logged
-        self._unlogged = 0
+    dialect: Dialect
+    path: Path  # where SQLite's file is or would be: files of this machine are beside it
+    is_shared: bool  # whether processes of other machines use it
+    connection: DatabaseConnection
+    read_only: bool
+    file_id: Hashable  # which database was opened; another one may be at its path later
+
+    def __init__(self) -> None:
+        self.before_commit: Callable[[], None] = lambda: None  # may raise: then nothing is stored
         self._is_undivided = False  # inside `writing_undivided`
         self._has_failed = False  # inside it, something has
-        self.before_commit: Callable[[], None] = lambda: None  # may raise: then nothing is stored
 
+    @abstractmethod
     def close(self) -> None:
-        """Logs what has grown, and closes the connection. What cannot be logged is logged after the next write."""
-        with suppress(SlicebaseError, apsw.Error):
-            self.connection.set_busy_timeout(_BUSY_AT_END)
-            self.log()
-        self.connection.close()
+        """Logs what has grown, and closes the connection."""
 
+    @abstractmethod
     def is_in_place(self) -> bool:
-        """Returns whether the file that was opened is still at its path; where there was none, still none."""
-        return _file_id(self.path) == self.file_id
+        """Returns whether the database that was opened is still there."""
 
     @property
-    def state(self) -> tuple[int, int]:
+    @abstractmethod
+    def state(self) -> tuple[int, ...]:
         """A value that changes with every write of this connection or another."""
-        return int(self.connection.pragma("data_version")), self.connection.total_changes()
+
+    @abstractmethod
+    def errors(self) -> AbstractContextManager[None]:
+        """Turns errors of the database and of the system inside the block into errors of ours."""
+
+    @abstractmethod
+    def log(self, chains: Iterable[Chain] = ()) -> None:
+        """Logs the heads of these chains, and of all that have grown."""
+
+    @abstractmethod
+    def unlogged(self) -> Set[Chain]:
+        """Returns the chains that have grown since their heads were logged, whoever wrote them."""
+
+    @abstractmethod
+    def wait(self, milliseconds: int) -> None:
+        """Waits at most so long for a lock of another process, from now on."""
+
+    @contextmanager
+    def without_waiting(self) -> Iterator[None]:
+        """Inside the block, a lock of another process is an error at once."""
+        self.wait(0)
+        try:
+            yield
+        finally:
+            self.wait(LONGEST_WAIT)
+
+    @abstractmethod
+    def problems(self) -> list[str]:
+        """Returns the damage that the database itself finds in its pages and indexes, at most ten problems."""
+
+    @abstractmethod
+    def differences(self) -> Iterator[tuple[str, str, str]]:
+        """Yields what somebody changed in the tables and their protection: name, expected state, found state."""
+
+    @abstractmethod
+    def bulk(self) -> AbstractContextManager[None]:
+        """Makes many transactions durable together, at the end of the block."""
+
+    @abstractmethod
+    def purging(self) -> AbstractContextManager[None]:
+        """Inside the block, which is a part of a transaction, texts may be replaced."""
+
+    @abstractmethod
+    def erasing(self) -> AbstractContextManager[None]:
+        """Erases what is removed inside, also where the database keeps what was there before."""
 
     # Chains
 
     def append(self, chain: Chain, rows: Iterable[tuple[Any, ...]]) -> ChainHead:
         """Appends rows to a chain, each given as its keys and its record. Call it inside a transaction."""
-        self._has_grown = True
-        return append_rows(self.connection, chain, rows)
+        head = append_rows(self.connection, chain, rows)
+        self._has_appended(chain, head)
+        return head
 
     def append_hashed(self, chain: Chain, rows: list[tuple[Any, ...]]) -> None:
         """Appends complete rows, which are numbered and hashed already, to a chain."""
-        self._has_grown = True
         insert_rows(self.connection, chain.table, rows)
+        if rows:
+            self._has_appended(chain, ChainHead(rows[-1][1 if CHAINS[chain.table] else 0], rows[-1][-1]))
 
-    def log(self, chains: Iterable[Chain] = ()) -> None:
-        """Logs the heads of these chains and, after a write through this connection, of all that have grown.
+    @abstractmethod
+    def _has_appended(self, chain: Chain, head: ChainHead) -> None:
+        """Notes that a chain has grown inside the transaction."""
 
-        So one that grew through a process that was killed before it could log is logged by the next one that writes.
-        """
-        given = set(chains)
-        if not (self._has_grown or given) or self.read_only or self.connection.in_transaction:
-            return
-        has_grown, self._has_grown, self._unlogged = self._has_grown, False, 0
-        try:
-            with self._transaction() as connection:
-                log_heads(connection, given | unlogged(connection))
-        except BaseException:
-            self._has_grown = has_grown
-            raise
+    # Transactions
+
+    @abstractmethod
+    def _begin(self, *, writes: bool) -> None:
+        """Begins a transaction. One that writes is alone; one that reads has one view of the database."""
+
+    @abstractmethod
+    def _finish(self) -> None:
+        """Writes what belongs to the end of a transaction that writes."""
+
+    @abstractmethod
+    def _has_committed(self) -> None:
+        """Does what follows a transaction that writes."""
 
     @contextmanager
-    def writing(self) -> Iterator[apsw.Connection]:
+    def writing(self) -> Iterator[DatabaseConnection]:
         """Runs one transaction: everything is stored, or nothing. Inside another transaction, it is a part of that."""
         if self.connection.in_transaction:
-            with self._in_undivided() if self._is_undivided else self._part():
+            with self._in_undivided() if self._is_undivided else self.part():
                 yield self.connection
             return
         with self._transaction() as connection:
             yield connection
             self.before_commit()
-        self._unlogged += self._has_grown
-        if self._unlogged > _UNLOGGED:
-            with suppress(SlicebaseError):  # the transaction itself is stored
-                self.log()
+            self._finish()
+        self._has_committed()
 
     @contextmanager
-    def writing_undivided(self) -> Iterator[apsw.Connection]:
+    def writing_undivided(self) -> Iterator[DatabaseConnection]:
         """Runs a transaction for much that is stored completely or not at all: what is written inside is no part of it.
 
         For a part, SQLite keeps a copy of each page as it was before, which takes longer than all else where keys are
@@ -129,19 +164,22 @@ class Database:
             raise
 
     @contextmanager
-    def _transaction(self) -> Iterator[apsw.Connection]:
-        with database_errors(self.path):
+    def _transaction(self) -> Iterator[DatabaseConnection]:
+        with self.errors():
             try:
-                self.connection.execute("BEGIN IMMEDIATE")  # inside: an interruption after it must not leave it open
+                self._begin(writes=True)  # inside: an interruption after it must not leave it open
                 yield self.connection
-                self.connection.execute("COMMIT")
+                self._commit()
             except BaseException:
                 self._roll_back()
                 raise
 
     @contextmanager
-    def _part(self) -> Iterator[None]:
-        """Runs a part of a transaction. After an error, nothing of the part is left in the transaction."""
+    def part(self) -> Iterator[None]:
+        """Runs a part of a transaction, if there is one. After an error, nothing of the part is left in it."""
+        if not self.connection.in_transaction:
+            yield
+            return
         try:
             self.connection.execute("SAVEPOINT part")
             yield
@@ -154,14 +192,12 @@ class Database:
     @contextmanager
     def rolled_back(self) -> Iterator[None]:
         """Runs a transaction that is always rolled back, for a dry run."""
-        before = self._has_grown
-        with database_errors(self.path):
+        with self.errors():
             try:
-                self.connection.execute("BEGIN IMMEDIATE")
+                self._begin(writes=True)
                 yield
             finally:
                 self._roll_back()
-                self._has_grown = before
 
     @contextmanager
     def reading(self) -> Iterator[None]:
@@ -169,214 +205,16 @@ class Database:
         if self.connection.in_transaction:
             yield
             return
-        with database_errors(self.path):
+        with self.errors():
             try:
-                self.connection.execute("BEGIN")
+                self._begin(writes=False)
                 yield
             finally:
                 self._roll_back()
 
-    @contextmanager
-    def without_waiting(self) -> Iterator[None]:
-        """Inside the block, a lock of another process is an error at once."""
-        self.connection.set_busy_timeout(0)
-        try:
-            yield
-        finally:
-            self.connection.set_busy_timeout(_BUSY_MILLISECONDS)
+    def _commit(self) -> None:
+        self.connection.execute("COMMIT")
 
     def _roll_back(self) -> None:
-        if self.connection.in_transaction:  # SQLite rolls back by itself when the disk is full
+        if self.connection.in_transaction:  # a full disk or a lost connection has ended it already
             self.connection.execute("ROLLBACK")
-
-    @contextmanager
-    def bulk(self) -> Iterator[None]:
-        """Makes many transactions durable together: the write-ahead log is flushed to the disk once, at the end."""
-        self.connection.execute("PRAGMA synchronous = NORMAL")
-        try:
-            yield
-        finally:
-            with database_errors(self.path):
-                self.connection.execute("PRAGMA synchronous = FULL")
-                _flush(Path(f"{self.path}-wal"))
-                with suppress(apsw.BusyError):  # another process does the same
-                    self.connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
-
-    @contextmanager
-    def erasing(self) -> Iterator[None]:
-        """Erases what is removed inside, also from the free pages of the file and from the write-ahead log."""
-        self.connection.execute("PRAGMA secure_delete = ON")
-        yield
-        try:
-            with database_errors(self.path):
-                self.connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
-                self.connection.execute("VACUUM")
-                self.connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
-        except SlicebaseError as error:
-            if error.code == "locked":
-                error.message = (
-                    "it is purged, but another process reads the database: the old pages are still in its log"
-                )
-                error.hint = "repeat the purge when the other process is done"
-            raise
-
-
-def _flush(path: Path) -> None:
-    with suppress(FileNotFoundError), path.open("rb") as log:
-        os.fsync(log.fileno())
-
-
-# Opening
-
-
-def open_database(
-    path: Path, *, create: bool = False, or_empty: bool = False, opener: Opener | None = None
-) -> Database:
-    """Opens the database at `path`. Creates it only with `create`.
-
-    Where it is missing and cannot be created, or with `or_empty`, it is an empty one in memory that is only read.
-    """
-    opener = opener or Opener()
-    refuse_lost(path, opener)
-    if or_empty and not is_there(path):
-        return _empty(path)
-    if not create and not is_there(path):
-        raise SlicebaseError(
-            "no-database", f"there is no database at {path} yet", hint="`tt import` creates it with a conversation"
-        )
-    if _cannot_be_created(path):
-        return _empty(path)
-    if special := not_a_log(path):
-        raise not_a_file(special)
-    with database_errors(path):
-        if create:
-            path.parent.mkdir(parents=True, exist_ok=True)
-        is_frozen = _is_frozen(path)
-        connection = _connected_to_frozen(path) if is_frozen else _connected(path, create=create)
-        try:
-            _configure(connection, is_frozen=is_frozen)
-            has_new_act = _ensure_schema(connection, path, opener) or _ensure_ours(connection, path, opener)
-        except BaseException:
-            connection.close()
-            raise
-    return Database(path, connection, has_grown=has_new_act)
-
-
-def can_only_be_read(path: Path) -> bool:
-    """Returns whether nothing can be stored in the database at `path`, which may be missing."""
-    return _cannot_be_created(path) or _is_frozen(path)
-
-
-def _cannot_be_created(path: Path) -> bool:
-    """Returns whether the database is missing, and the folder that it would be created in cannot be written."""
-    nearest = next(folder for folder in path.parents if os.path.lexists(folder))
-    return not os.path.lexists(path) and nearest.is_dir() and not os.access(nearest, os.W_OK)
-
-
-def _empty(path: Path) -> Database:
-    connection = apsw.Connection(":memory:")
-    connection.execute(SCHEMA)
-    # Its id is no id: nothing that an index keeps of it names a database.
-    append_rows(connection, Chain("acts"), [act_row(CREATE, Opener(new_id=lambda: "-").identity())])
-    connection.pragma("query_only", True)
-    return Database(path, connection)
-
-
-def _is_frozen(path: Path) -> bool:
-    """Returns whether the database can only be read: no write-ahead log can be created in its folder."""
-    log = Path(f"{path}-wal")
-    return is_there(path) and not os.access(path.parent, os.W_OK) and not (log.exists() and log.stat().st_size)
-
-
-def _connected_to_frozen(path: Path) -> apsw.Connection:
-    return apsw.Connection(
-        f"{real_path(path).as_uri()}?immutable=1", flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
-    )
-
-
-def _connected(path: Path, *, create: bool) -> apsw.Connection:
-    return apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_CREATE if create else 0))
-
-
-def _configure(connection: apsw.Connection, *, is_frozen: bool) -> None:
-    connection.set_busy_timeout(_BUSY_MILLISECONDS)
-    if not is_frozen:
-        connection.execute("PRAGMA journal_mode = WAL")
-    connection.execute("PRAGMA synchronous = FULL")
-    connection.execute("PRAGMA recursive_triggers = ON")
-    connection.execute("PRAGMA trusted_schema = OFF")
-    connection.execute("PRAGMA cache_size = -65536")
-
-
-def _ensure_schema(connection: apsw.Connection, path: Path, opener: Opener) -> bool:
-    """Creates the tables in an empty file; returns whether it did.
-
-    Refuses a database of another program or another version.
-    """
-    if _layout(connection) == (_APPLICATION_ID, DATABASE_VERSION):
-        return False
-    with _transaction(connection):  # so that only one process creates it
-        if not connection.pragma("schema_version"):
-            connection.execute(SCHEMA)
-            connection.pragma("application_id", _APPLICATION_ID)
-            connection.pragma("user_version", DATABASE_VERSION)
-            append_rows(connection, Chain("acts"), [act_row(CREATE, opener.identity(min(opener.known, default=None)))])
-            return True
-        _refuse_layout(*_layout(connection), path)
-    return False
-
-
-@contextmanager
-def _transaction(connection: apsw.Connection) -> Iterator[None]:
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:  # SQLite rolls back by itself when the disk is full
-            connection.execute("ROLLBACK")
-        raise
-
-
-def _layout(connection: apsw.Connection) -> tuple[int, int]:
-    return int(connection.pragma("application_id")), int(connection.pragma("user_version"))
-
-
-def _refuse_layout(application: int, version: int, path: Path) -> None:
-    """Raises the error for a database that is not one of this program and version."""
-    where = Where(str(path))
-    if application != _APPLICATION_ID:
-        hint = "move the file away, if it is not yours; a new database is created in its place"
-        raise SlicebaseError("not-our-database", f"{path} belongs to another program", hint=hint, where=where)
-    if version > DATABASE_VERSION:
-        message = f"the database has version {version}, but this program knows only version {DATABASE_VERSION}"
-        raise SlicebaseError("database-newer", message, hint="update Slicebase", where=where)
-    if version != DATABASE_VERSION:
-        message = f"the database has version {version}, which no release of Slicebase wrote"
-        hint = "move the file away and import the transcripts again, or restore a copy of it"
-        raise SlicebaseError("database-damaged", message, hint=hint, where=where)
-
-
-def _ensure_ours(connection: apsw.Connection, path: Path, opener: Opener) -> bool:
-    """Refuses a database of somebody else, or another one than the workspace had.
-
-    With `adopt`, takes it over instead; returns whether it did.
-    """
-    stated = identities(connection)
-    if not opener.adopt:
-        refuse_others(stated, path, opener)
-        return False
-    with _transaction(connection):
-        log = head_of(connection, Chain(LOG)).length
-        kind = ADOPT if is_of_others(stated, opener) else RESTORE
-        append_rows(connection, Chain("acts"), [act_row(kind, opener.identity(stated[-1].database, log))])
-        log_heads(connection, [Chain("acts")])
-    return True
-
-
-def _file_id(path: Path) -> tuple[int, int] | None:
-    try:
-        status = os.stat(path)
-    except (OSError, ValueError):
-        return None
-    return status.st_dev, status.st_ino

@@ -8,12 +8,16 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import apsw
 
 from slicebase.errors import SlicebaseError, Where
 from slicebase.workspace.boundary import cannot_read
 from slicebase.workspace.disk import disk_full, is_full
+
+if TYPE_CHECKING:
+    from slicebase.truth.database import Database
 
 
 @contextmanager
@@ -65,17 +69,17 @@ def damaged(message: str) -> SlicebaseError:
 class LostTurns:
     """Whether turns were removed from a database: one that is not found may be of these."""
 
-    def __init__(self, connection: apsw.Connection) -> None:
-        self._connection = connection
+    def __init__(self, database: "Database") -> None:
+        self._database = database
         self._checked: object = None  # the state of the database in which none was missing
 
     def refuse(self) -> None:
         """Raises `database-damaged` if there are fewer turns than were stored. Each state is counted once."""
-        state = self._connection.pragma("data_version"), self._connection.total_changes()
+        state = self._database.state
         if state == self._checked:
             return
         query = "SELECT (SELECT coalesce(sum(turns), 0) FROM shapes), (SELECT count(*) FROM turns)"
-        stored, there = next(self._connection.execute(query))
+        stored, there = next(self._database.connection.execute(query))
         if there < stored:
             raise damaged(f"{stored} turns were stored, and only {there} are there")
         self._checked = state

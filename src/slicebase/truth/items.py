@@ -3,17 +3,16 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
-import apsw
-
 from slicebase.runs.event import Event
 from slicebase.runs.items import ItemName, ItemPlace, ItemPlaces, key_digest, name_of, place_after
 from slicebase.runs.state import ItemKey, RunState, fold
+from slicebase.truth.connection import DatabaseConnection
 
 
 class ItemTable:
     """The places of the items of all runs."""
 
-    def __init__(self, connection: apsw.Connection) -> None:
+    def __init__(self, connection: DatabaseConnection) -> None:
         self._connection = connection
 
     def count(self, run_id: str, type_: str) -> int:
@@ -34,8 +33,10 @@ class ItemTable:
         return {(type_, key): ItemPlace(*place) for type_, key, *place in rows}
 
     def write(self, run_id: str, places: dict[ItemName, ItemPlace]) -> None:
+        before = "DELETE FROM items WHERE run = ? AND type = ? AND key = ?"
+        self._connection.executemany(before, [(run_id, *name) for name in places])
         rows = [(run_id, *name, *place) for name, place in places.items()]
-        self._connection.executemany("INSERT OR REPLACE INTO items VALUES (?, ?, ?, ?, ?, ?)", rows)
+        self._connection.executemany("INSERT INTO items VALUES (?, ?, ?, ?, ?, ?)", rows)
 
     def refill(self, run_id: str, events: Iterable[Event]) -> None:
         """Computes the places of a run again, from its complete log: a purge may have changed its ids."""

@@ -3,13 +3,12 @@
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final, NamedTuple
 
-import apsw
-
 from slicebase.core.hashing import canonical
 from slicebase.core.ids import is_uuid, uuid_of
 from slicebase.core.refs import Ref, parse, prefixed
 from slicebase.core.short_ids import SHORTEST_ID, short_id, the_only
 from slicebase.errors import SlicebaseError
+from slicebase.truth.connection import DatabaseConnection
 from slicebase.truth.database import Database
 from slicebase.truth.failures import LostTurns
 from slicebase.workspace.surroundings import Surroundings, one_thread_at_a_time
@@ -47,7 +46,7 @@ class StoredNames:
 
     def __init__(self, database: Database, surroundings: Surroundings) -> None:
         self._database = database
-        self._lost = LostTurns(database.connection)
+        self._lost = LostTurns(database)
         self.surroundings = surroundings
 
     def id(self, kind: str, given: str) -> str:
@@ -83,7 +82,7 @@ class StoredNames:
         return ref.kind in _OF_DIGEST and len(ref.name) == _DIGITS and set(ref.name) <= _HEX
 
     @property
-    def _connection(self) -> apsw.Connection:
+    def _connection(self) -> DatabaseConnection:
         return self._database.connection
 
     def knows(self, kind: str, name: str) -> bool:
@@ -128,26 +127,35 @@ class StoredNames:
         column = _COLUMNS[kind]
         first = "unhex(value, '-')" if kind == "turn" else "value"
         last = f"value || '#{_LAST}'" if kind == "session" else first  # its subagents are no other sessions
-        ids = f"SELECT {{}}({column.name}) FROM {column.table} WHERE {column.name}"
-        query = f"""SELECT value, ({ids.format("max")} < {first}), ({ids.format("min")} > {last})
-            FROM json_each(?) WHERE EXISTS ({ids.format("")} = {first})"""
+        query = f"""SELECT value, ({_next(column, "<", first)}), ({_next(column, ">", last)})
+            FROM {self._database.dialect.each.format("?")}
+            WHERE EXISTS (SELECT 1 FROM {column.table} WHERE {column.name} = {first})"""
         rows: Any = self._connection.execute(query, (canonical(sorted(names)).decode(),))
         text = column.text
         return {name: (before and text(before), after and text(after)) for name, before, after in rows}
 
 
+def _next(column: _Column, side: str, id_: str) -> str:
+    """Returns the question for the id before (<) or after (>) another one."""
+    order = "DESC" if side == "<" else "ASC"
+    return (
+        f"SELECT {column.name} FROM {column.table} WHERE {column.name} {side} {id_} "
+        f"ORDER BY {column.name} {order} LIMIT 1"
+    )
+
+
+_OTHER_KINDS: Final = ("session", "run", *_OF_DIGEST)
 _ALIKE: Final = " UNION ALL ".join(
-    f"SELECT 1 FROM {_COLUMNS[kind].table} WHERE {_COLUMNS[kind].name} BETWEEN :{kind} AND :{kind} || '{_LAST}'"
-    for kind in ("session", "run", *_OF_DIGEST)
+    f"SELECT 1 FROM {_COLUMNS[kind].table} WHERE {_COLUMNS[kind].name} BETWEEN ? AND ?" for kind in _OTHER_KINDS
 )
-_BESIDE: Final = "SELECT (SELECT max(turn) FROM turns WHERE turn < ?1), (SELECT min(turn) FROM turns WHERE turn > ?1)"
+_BESIDE: Final = f"SELECT ({_next(_COLUMNS['turn'], '<', '?1')}), ({_next(_COLUMNS['turn'], '>', '?1')})"
 # Whether another turn, and whether something else has an id that begins so. Mostly neither is the case.
 _OTHERS: Final = f"""
-SELECT EXISTS (SELECT 1 FROM turns WHERE turn BETWEEN :first AND :last AND turn <> :turn), EXISTS ({_ALIKE})
+SELECT EXISTS (SELECT 1 FROM turns WHERE turn BETWEEN ? AND ? AND turn <> ?), EXISTS ({_ALIKE})
 """
 
 
-def shown_reference(connection: apsw.Connection, reference: str, files: Collection[str] = ()) -> str:
+def shown_reference(connection: DatabaseConnection, reference: str, files: Collection[str] = ()) -> str:
     """Returns a reference in a form that is short, and that every verb takes: of a turn, its short id.
 
     If something else has an id that begins so, the kind stands before it. Other references stay as they are. `files`
@@ -158,9 +166,8 @@ def shown_reference(connection: apsw.Connection, reference: str, files: Collecti
         return reference
     short = name[:SHORTEST_ID]
     stored, (first, last) = _stored("turn", name), _range(Ref("turn", short))
-    alike = {kind: f"{kind}_{short}" for kind in _OF_DIGEST}
-    given = {"turn": stored, "first": first, "last": last, "session": short, "run": short, **alike}
-    is_shared, is_ambiguous = next(connection.execute(_OTHERS, given))
+    others = [value for kind in _OTHER_KINDS for value in _range(Ref(kind, short))]
+    is_shared, is_ambiguous = next(connection.execute(_OTHERS, (first, last, stored, *others)))
     is_ambiguous = is_ambiguous or short in files
     if is_shared:
         beside: Any = next(connection.execute(_BESIDE, (stored,)))

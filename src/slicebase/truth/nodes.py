@@ -11,14 +11,13 @@ from itertools import chain
 from struct import Struct
 from typing import Any, Final, NamedTuple
 
-import apsw
-
-from slicebase.core.hashing import LARGEST_INTEGER, canonical
+from slicebase.core.hashing import LARGEST_INTEGER
 from slicebase.core.ids import uuid_bytes
 from slicebase.core.times import from_text
 from slicebase.graph.compact import EDGE_BITS, TURN_KINDS
 from slicebase.graph.record import AnnotationRecord, TurnRecord, read_annotations, read_link, read_turn
 from slicebase.graph.turn import PHASES, Role, Turn
+from slicebase.truth.connection import DatabaseConnection
 
 FIELDS: Final = Struct("<qqfff")  # depth, sibling order, homogeneity, temporal, complexity
 _PARENT: Final = Struct("<qB")  # the number of a parent in the session, and the types of the edges as bits
@@ -33,7 +32,7 @@ class TurnNode(NamedTuple):
     turn: bytes
     time: int
     kind: int  # role and phase, as an index into `TURN_KINDS`
-    salience: float | None
+    salience: float | None  # never -0.0, which SQLite does not know, and PostgreSQL would keep
     fields: bytes | None
     annotator: str | None
     parents: bytes
@@ -47,7 +46,7 @@ class TurnNode(NamedTuple):
         """Yields the rows of `families` that the turn is in, without their session."""
         if self.salience is not None:
             for parent, _ in self.above:
-                yield parent, self.kind % len(PHASES), -self.salience, self.turn, self.seq, self.time
+                yield parent, self.kind % len(PHASES), 0.0 - self.salience, self.turn, self.seq, self.time
 
 
 NODE_COLUMNS: Final = ", ".join(TurnNode._fields)
@@ -57,7 +56,7 @@ NODE_COLUMNS: Final = ", ".join(TurnNode._fields)
 
 
 def keep_nodes(
-    connection: apsw.Connection,
+    connection: DatabaseConnection,
     session: str,
     turns: Sequence[Turn],
     numbers: Mapping[str, int],
@@ -78,7 +77,7 @@ def keep_nodes(
 
 
 def annotate_nodes(
-    connection: apsw.Connection, record: AnnotationRecord, numbers: Iterable[int], new: Container[str] = ()
+    connection: DatabaseConnection, record: AnnotationRecord, numbers: Iterable[int], new: Container[str] = ()
 ) -> None:
     """Gives a newer annotation to stored turns, except new ones. `numbers` are those of the record's turns."""
     session = _number(connection, record.session, 0)
@@ -88,7 +87,7 @@ def annotate_nodes(
             _replace(connection, session, node, _annotated(node, row))
 
 
-def link_node(connection: apsw.Connection, session: str, seq: int, parents: _Parents) -> None:
+def link_node(connection: DatabaseConnection, session: str, seq: int, parents: _Parents) -> None:
     """Gives a stored turn these parents, of which those count that are in its session."""
     number = _number(connection, session, 0)
     node = _read(connection, number, seq)
@@ -96,14 +95,16 @@ def link_node(connection: apsw.Connection, session: str, seq: int, parents: _Par
     _replace(connection, number, node, node._replace(parents=_packed(parents, known)))
 
 
-def _number(connection: apsw.Connection, session: str, more: int) -> int:
+def _number(connection: DatabaseConnection, session: str, more: int) -> int:
     """Returns the number that stands for a session, which has so many more turns."""
-    query = """INSERT INTO shapes (session, turns) VALUES (?, ?)
-        ON CONFLICT (session) DO UPDATE SET turns = turns + excluded.turns RETURNING number"""
-    return int(next(connection.execute(query, (session, more)))[0])
+    query = "UPDATE shapes SET turns = turns + ? WHERE session = ? RETURNING number"
+    known = connection.execute(query, (more, session)).fetchall()
+    query = "INSERT INTO shapes (session, turns) VALUES (?, ?) RETURNING number"
+    rows: list[Any] = known or connection.execute(query, (session, more)).fetchall()
+    return int(rows[0][0])
 
 
-def _numbers(connection: apsw.Connection, session: str, turn_ids: Iterable[str]) -> dict[str, int]:
+def _numbers(connection: DatabaseConnection, session: str, turn_ids: Iterable[str]) -> dict[str, int]:
     """Returns the numbers of those turns that are stored in the session."""
     query = "SELECT seq FROM turns WHERE turn = ? AND session = ?"
     rows = ((turn, connection.execute(query, (uuid_bytes(turn), session)).fetchone()) for turn in turn_ids)
@@ -130,30 +131,30 @@ def _node(seq: int, turn: str, time: int, role: Role, parents: bytes, annotation
         return TurnNode(seq, uuid_bytes(turn), time, _KINDS[role, PHASES[0]], None, None, None, parents)
     _, annotator, phase, salience, *fields = annotation
     rest = FIELDS.pack(*fields)
-    return TurnNode(seq, uuid_bytes(turn), time, _KINDS[role, phase], salience, rest, annotator, parents)
+    return TurnNode(seq, uuid_bytes(turn), time, _KINDS[role, phase], salience + 0.0, rest, annotator, parents)
 
 
 def _annotated(node: TurnNode, annotation: tuple[Any, ...]) -> TurnNode:
     _, annotator, phase, salience, *fields = annotation
     kind = _KINDS[TURN_KINDS[node.kind][0], phase]
-    return node._replace(kind=kind, salience=salience, fields=FIELDS.pack(*fields), annotator=annotator)
+    return node._replace(kind=kind, salience=salience + 0.0, fields=FIELDS.pack(*fields), annotator=annotator)
 
 
-def _insert(connection: apsw.Connection, session: int, nodes: Iterable[TurnNode]) -> None:
+def _insert(connection: DatabaseConnection, session: int, nodes: Iterable[TurnNode]) -> None:
     rows = list(nodes)
     connection.executemany("INSERT INTO nodes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", [(session, *node) for node in rows])
     families = [(session, *row) for node in rows for row in node.families()]
     connection.executemany("INSERT INTO families VALUES (?, ?, ?, ?, ?, ?, ?)", families)
 
 
-def _replace(connection: apsw.Connection, session: int, old: TurnNode, new: TurnNode) -> None:
+def _replace(connection: DatabaseConnection, session: int, old: TurnNode, new: TurnNode) -> None:
     connection.execute("DELETE FROM nodes WHERE session = ? AND seq = ?", (session, old.seq))
     query = "DELETE FROM families WHERE session = ? AND parent = ? AND phase = ? AND negated = ? AND turn = ?"
     connection.executemany(query, [(session, *row[:4]) for row in old.families()])
     _insert(connection, session, [new])
 
 
-def _read(connection: apsw.Connection, session: int, seq: int) -> TurnNode:
+def _read(connection: DatabaseConnection, session: int, seq: int) -> TurnNode:
     query = f"SELECT {NODE_COLUMNS} FROM nodes WHERE session = ? AND seq = ?"
     return TurnNode._make(next(connection.execute(query, (session, seq))))
 
@@ -161,7 +162,7 @@ def _read(connection: apsw.Connection, session: int, seq: int) -> TurnNode:
 # Comparing with the records
 
 
-def derived_differences(connection: apsw.Connection, passed_over: Set[str]) -> Iterator[tuple[str, str, str]]:
+def derived_differences(connection: DatabaseConnection, passed_over: Set[str]) -> Iterator[tuple[str, str, str]]:
     """Yields the differences between the derived tables and the records: name, expected value, found value."""
     known = " UNION ".join(f"SELECT session FROM {table}" for table in ("turns", "shapes"))
     sessions: list[Any] = connection.execute(f"{known} ORDER BY session").fetchall()
@@ -177,7 +178,7 @@ def derived_differences(connection: apsw.Connection, passed_over: Set[str]) -> I
         yield from _waiting_differences(connection)
 
 
-def _session_differences(connection: apsw.Connection, session: str) -> Iterator[tuple[str, str, str]]:
+def _session_differences(connection: DatabaseConnection, session: str) -> Iterator[tuple[str, str, str]]:
     wanted = {node.seq: node for node in derived_nodes(connection, session)}
     shape = connection.execute("SELECT turns, number FROM shapes WHERE session = ?", (session,)).fetchone()
     if (shape[0] if shape else None) != (len(wanted) or None):
@@ -193,19 +194,20 @@ def _session_differences(connection: apsw.Connection, session: str) -> Iterator[
             yield f"{table} of {session}", f"{missing} that are missing", f"{others} others"
 
 
-def differing_turns(connection: apsw.Connection, session: str, numbers: Collection[int]) -> list[str]:
+def differing_turns(connection: DatabaseConnection, session: str, numbers: Collection[int]) -> list[str]:
     """Returns those of these turns of a session whose rows in the derived tables do not follow from the records.
 
     It reads only these turns, with their links, the annotations of the session and the families that they are in.
     """
-    these = "seq IN (SELECT value FROM json_each(?))", canonical(sorted(numbers)).decode()
-    query = f"SELECT seq, record FROM turns WHERE session = ? AND {these[0]}"
-    rows: Any = connection.execute(query, (session, these[1])).fetchall()
+    these = f"seq IN ({', '.join(map(str, sorted(numbers)))})"
+    rows: Any = connection.execute(
+        f"SELECT seq, record FROM turns WHERE session = ? AND {these}", (session,)
+    ).fetchall()
     records = {seq: read_turn(stored) for seq, stored in rows}
     wanted = {node.seq: node for node in _nodes_of(connection, session, records)}
     (number,) = connection.execute("SELECT number FROM shapes WHERE session = ?", (session,)).fetchone() or (0,)
-    query = f"SELECT {NODE_COLUMNS} FROM nodes WHERE session = ? AND {these[0]}"
-    there: dict[int, Any] = {row[0]: row for row in connection.execute(query, (number, these[1]))}
+    query = f"SELECT {NODE_COLUMNS} FROM nodes WHERE session = ? AND {these}"
+    there: dict[int, Any] = {row[0]: row for row in connection.execute(query, (number,))}
     others = {seq for seq in numbers if wanted.get(seq) != there.get(seq)}
 
     families = {row for node in wanted.values() for row in node.families()}
@@ -222,7 +224,7 @@ def differing_turns(connection: apsw.Connection, session: str, numbers: Collecti
     return sorted(records[seq].id for seq in others if seq in records)
 
 
-def _nodes_of(connection: apsw.Connection, session: str, records: Mapping[int, TurnRecord]) -> Iterator[TurnNode]:
+def _nodes_of(connection: DatabaseConnection, session: str, records: Mapping[int, TurnRecord]) -> Iterator[TurnNode]:
     """Yields the nodes of these turns as they follow from their records, links and annotations."""
     ids = {record.id for record in records.values()}
     query = "SELECT record FROM annotations WHERE session = ? AND last >= ? AND first <= ? ORDER BY seq"
@@ -248,7 +250,7 @@ class SessionLengths(NamedTuple):
 _COMPLETE: Final = SessionLengths(*[LARGEST_INTEGER] * 3)
 
 
-def derived_nodes(connection: apsw.Connection, session: str, at: SessionLengths = _COMPLETE) -> Iterator[TurnNode]:
+def derived_nodes(connection: DatabaseConnection, session: str, at: SessionLengths = _COMPLETE) -> Iterator[TurnNode]:
     """Yields the nodes of a session as they follow from its records, or from the first ones of each chain."""
 
     def records(table: str, columns: str, most: int) -> Any:
@@ -272,7 +274,7 @@ def derived_nodes(connection: apsw.Connection, session: str, at: SessionLengths 
         yield _node(seq, turn, from_text(record.time), record.role, packed, newest.get(turn))
 
 
-def _waiting_differences(connection: apsw.Connection) -> Iterator[tuple[str, str, str]]:
+def _waiting_differences(connection: DatabaseConnection) -> Iterator[tuple[str, str, str]]:
     """Yields the difference between the missing parents by the records and those in the table."""
     stored = "SELECT 1 FROM turns WHERE turn = ?"
     claims = (

@@ -33,7 +33,8 @@ def refuse_lost(path: Path, opener: Opener) -> None:
         raise SlicebaseError(
             "database-lost",
             f"the database {min(opener.known)} of this workspace is {'gone' if size is None else 'empty'}",
-            hint="put a copy of it back; or `tt init --adopt` begins a new one, and keeps a record of that",
+            hint="put a copy of it back, or name the server that has it (SLICEBASE_URL); or `tt init --adopt` begins a "
+            "new one, and keeps a record of that",
             where=Where(str(path)),
         )
 

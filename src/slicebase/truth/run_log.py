@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from slicebase.core.hashing import LARGEST_INTEGER
 from slicebase.errors import SlicebaseError
 from slicebase.runs.event import (
     CLIENT,
@@ -100,7 +101,7 @@ class RunLog:
 
     def started(self, run_id: str) -> RunStarted:
         """Returns the terms of a run, from its first event. Raises `broken-record` if they are not terms of a run."""
-        first = next(self.events(run_id), None)
+        first = next(self.events(run_id, limit=1), None)
         if first is None:
             raise SlicebaseError("no-run", f"there is no run {run_id}", hint="`tt run list` shows them")
         try:
@@ -109,15 +110,14 @@ class RunLog:
             message = f"the first event of run:{run_id} has no terms of a run: {error}"
             raise SlicebaseError("broken-record", message, hint="`tt verify` says more") from None
 
-    def events(self, run_id: str, after: int = 0) -> Iterator[StoredEvent]:
-        """Yields the events of a run whose numbers are higher than `after`."""
+    def events(self, run_id: str, after: int = 0, limit: int = LARGEST_INTEGER) -> Iterator[StoredEvent]:
+        """Yields the events of a run whose numbers are higher than `after`, at most so many."""
         query = """
             SELECT events.record, events.hash, texts.bytes, texts.purged FROM events
             LEFT JOIN texts ON texts.owner = ? AND texts.hash = events.payload
-            WHERE events.run = ? AND events.seq > ? ORDER BY events.seq"""
-        for record, event_hash, data, purged in self._database.connection.execute(
-            query, (owner(run_id), run_id, after)
-        ):
+            WHERE events.run = ? AND events.seq > ? ORDER BY events.seq LIMIT ?"""
+        values = owner(run_id), run_id, after, limit
+        for record, event_hash, data, purged in self._database.connection.execute(query, values):
             yield StoredEvent(read_link(record, event_hash), data, purged)
 
     def link(self, run_id: str, seq: int) -> ChainLink:
@@ -131,15 +131,15 @@ class RunLog:
 
     def types(self, run_id: str, size: int) -> list[tuple[int, str, int]]:
         """Counts the events of a run by type, in parts of so many events: (number of the part from 0, type, count)."""
-        query = """
-            SELECT (seq - 1) / ?, json_extract(CAST(record AS TEXT), '$[3]'), count(*) FROM events WHERE run = ?
-            GROUP BY 1, 2 ORDER BY 1, 2"""
+        query = f"""
+            SELECT (seq - 1) / ?, {self._database.dialect.item.format("record", 3)}, count(*) FROM events
+            WHERE run = ? GROUP BY 1, 2 ORDER BY 1, 2"""
         rows: list[Any] = self._database.connection.execute(query, (size, run_id)).fetchall()
         return [(part, str(type_), count) for part, type_, count in rows]
 
     def event(self, run_id: str, seq: int) -> Event:
         """Returns one event of a run by its number."""
-        stored = next(self.events(run_id, after=seq - 1), None)
+        stored = next(self.events(run_id, after=seq - 1, limit=1), None)
         if stored is None or stored.link.seq != seq:
             message = f"run:{run_id} has no event {seq}, which is noted for an item"
             raise SlicebaseError("broken-record", message, hint="`tt verify` says more")
@@ -272,10 +272,12 @@ class Appender:
         self._database.append_hashed(Chain("events", run_id), self._events)
         self._append_blobs(run_id)
         steps = [(run_id, step, *tally) for step, tally in self._steps.items()]
-        self._connection.executemany("INSERT OR REPLACE INTO steps VALUES (?, ?, ?, ?, ?)", steps)
+        self._connection.executemany("DELETE FROM steps WHERE run = ? AND step = ?", [row[:2] for row in steps])
+        self._connection.executemany("INSERT INTO steps VALUES (?, ?, ?, ?, ?)", steps)
         self._items.write()
+        self._connection.execute("DELETE FROM runs WHERE run = ?", (run_id,))
         self._connection.execute(
-            f"INSERT OR REPLACE INTO runs ({TALLY}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", tally_row(self.tally)
+            f"INSERT INTO runs ({TALLY}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", tally_row(self.tally)
         )
         self._events, self._payloads, self._blobs, self._steps = [], {}, {}, {}
 

@@ -8,10 +8,9 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-import apsw
-
 from slicebase.errors import SlicebaseError
 from slicebase.runs.status import RunEntry
+from slicebase.truth.database import Database
 from slicebase.truth.run_log import owner
 from slicebase.truth.runs import StoredRuns
 
@@ -20,13 +19,13 @@ _ASKED: Final = """
     SELECT items.run, items.type, count(*) FROM runs JOIN items ON items.run = runs.run
     WHERE runs.stopped IS NULL AND items.type = 'QUESTION' AND items.stated > 0 GROUP BY 1, 2"""
 # The status of a conflict or a failure is in the last event about it.
-_STATED: Final = f"""
+_STATED: Final = """
     SELECT items.run, items.type, count(*) FROM runs JOIN items ON items.run = runs.run
-    JOIN events ON events.run = items.run AND events.seq = max(items.stated, items.changed)
-    JOIN texts ON texts.owner = '{owner("")}' || items.run AND texts.hash = events.payload
+    JOIN events ON events.run = items.run AND events.seq =
+      CASE WHEN items.changed > items.stated THEN items.changed ELSE items.stated END
+    JOIN texts ON texts.owner = '{owner}' || items.run AND texts.hash = events.payload
     WHERE runs.stopped IS NULL AND items.type IN ('CONFLICT', 'FAILURE') AND texts.bytes IS NOT NULL
-      AND CASE WHEN json_valid(CAST(texts.bytes AS TEXT))
-          THEN json_extract(CAST(texts.bytes AS TEXT), '$.status') END = 'open' GROUP BY 1, 2"""
+      AND {status} = 'open' GROUP BY 1, 2"""
 
 
 class RunNeed(NamedTuple):
@@ -46,18 +45,19 @@ class RunNeed(NamedTuple):
         return bool(self.conflicts or self.questions or self.failures)
 
 
-def run_needs(connection: apsw.Connection, runs: StoredRuns) -> list[RunNeed]:
+def run_needs(database: Database, runs: StoredRuns) -> list[RunNeed]:
     """Returns the runs that need a look, the last changed first."""
     with runs.log.reading():
-        open_ = _open_items(connection)
+        open_ = _open_items(database)
         found = [_need(runs, runs.entry(tally), open_) for tally in list(runs.log.tallies())]
     return [each for each in found if each.is_open or each.is_refused or each.problem is not None]
 
 
-def _open_items(connection: apsw.Connection) -> Mapping[tuple[str, str], int]:
+def _open_items(database: Database) -> Mapping[tuple[str, str], int]:
     counts = Counter[tuple[str, str]]()
-    for query in (_ASKED, _STATED):
-        for run_id, type_, number in connection.execute(query):
+    stated = _STATED.format(owner=owner(""), status=database.dialect.field.format("texts.bytes", "status"))
+    for query in (_ASKED, stated):
+        for run_id, type_, number in database.connection.execute(query):
             counts[str(run_id), str(type_)] = int(number)
     return counts
 

@@ -27,11 +27,13 @@ from slicebase.truth.stored_graph import StoredGraph
 from slicebase.truth.turns import Turns
 
 SMALL = 512  # turns: up to this size, a session is read completely
+_SMALL_ON_SERVER = 5_000  # there, each question takes a round trip
 _FAR = 100  # hops: with a larger radius, the number of turns is the only limit of a slice
 KEPT_TURNS = 2_000_000  # in all cached sessions together; a turn takes about a hundred bytes
 
 _OF_A_SLICE = 100  # turns that a slice of a session reads, roughly: those that it selects and their neighbours
 
+_OF_GRAPH = SessionLengths._fields  # the tables that a session's graph is made of
 _LAST_USED = 4  # cached sessions in which a turn is looked for first
 _Wanted = tuple[str, int | None]  # a session, and the time up to which its turns are read
 
@@ -41,7 +43,7 @@ class _Kept:
 
     __slots__ = ("graph", "seen", "stamp", "turns")
 
-    def __init__(self, graph: CompactSession, stamp: tuple[int, ...], seen: tuple[int, int]) -> None:
+    def __init__(self, graph: CompactSession, stamp: tuple[int, ...], seen: tuple[int, ...]) -> None:
         self.graph = graph
         self.stamp = stamp
         self.seen = seen
@@ -84,7 +86,8 @@ class Sessions:
         if kept is not None:
             return kept
         count = self._count(session)
-        if count <= SMALL or self._read[wanted] >= count:
+        small = _SMALL_ON_SERVER if self._database.is_shared else SMALL
+        if count <= small or self._read[wanted] >= count:
             return self._keep(wanted)
 
         def counted(turns: int) -> None:
@@ -165,7 +168,7 @@ class Sessions:
         """
         return tuple(
             head_of(self._connection, Chain(table, session), None if at is None else getattr(at, table))
-            for table in SessionLengths._fields
+            for table in _OF_GRAPH
         )
 
     def lengths(self, session: str) -> SessionLengths:
@@ -214,11 +217,8 @@ class Sessions:
 
     def _stamp(self, session: str) -> tuple[int, ...]:
         """Returns a value that changes with every write to the session."""
-        query = "SELECT coalesce(max(seq), 0) FROM {} WHERE session = ?"
-        return tuple(
-            int(next(self._connection.execute(query.format(table), (session,)))[0])
-            for table in ("turns", "links", "annotations")
-        )
+        lengths = ", ".join(f"(SELECT coalesce(max(seq), 0) FROM {table} WHERE session = ?1)" for table in _OF_GRAPH)
+        return tuple(map(int, next(self._connection.execute(f"SELECT {lengths}", (session,)))))
 
     def _count(self, session: str) -> int:
         """Returns how many turns a session has."""

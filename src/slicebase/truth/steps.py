@@ -53,8 +53,10 @@ class StoredSteps:
     def begin(self, run_id: str, now: int, *, watched: bool = True) -> BegunStep:
         """Begins the next step of a run, after closing those that were interrupted.
 
-        A step that is not `watched` is never closed by others: nobody can know whether it goes on.
+        A step that is not `watched` is never closed by others: nobody can know whether it goes on. In a database that
+        other machines use, none is: they do not see the files of this one.
         """
+        watched = watched and not self._database.is_shared
         held: HeldFile | None = None
         number = 0
         try:

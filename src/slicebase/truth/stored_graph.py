@@ -13,8 +13,7 @@ from operator import itemgetter
 from struct import Struct
 from typing import Any, Final
 
-import apsw
-
+from slicebase.core.hashing import LARGEST_INTEGER
 from slicebase.core.ids import uuid_bytes, uuid_of
 from slicebase.core.times import LAST_UNDATED, is_up_to, whole_seconds
 from slicebase.errors import SlicebaseError
@@ -23,6 +22,7 @@ from slicebase.graph.export import ExportedTurn, head_json, turn_json
 from slicebase.graph.on_demand import WIDE_FAMILY, Near, Priority, RankedTurn
 from slicebase.graph.select import no_turn
 from slicebase.graph.turn import PHASES
+from slicebase.truth.connection import DatabaseConnection
 from slicebase.truth.failures import damaged
 from slicebase.truth.node_rows import (
     NOT_OURS,
@@ -39,8 +39,9 @@ from slicebase.truth.nodes import NODE_COLUMNS, TurnNode
 _FAMILY: Final = "FROM families WHERE session = ?1 AND parent = ?2"
 _FIRST_PAGE, _LAST_PAGE = 8, 512  # rows; each page is twice as long as the one before
 _TIED = 32  # turns of one priority, from which on the database is asked for them in the order of their ids
-_ALL: Final = -2  # children: one more is -1, which is no limit for SQLite
+_ALL: Final = LARGEST_INTEGER  # children
 _EVERY: Final = 2**62  # siblings
+_IN_ORDER: Final = "ORDER BY phase, negated, turn"
 _ONE: Final = f"SELECT {NODE_COLUMNS} FROM nodes WHERE session = ? AND seq = ?"
 # Many turns in one question: it takes about 6 µs, and 1 µs for each turn beside another one, or 3 µs for any others. So
 # a few turns too many cost as much as a question, and only those are read that are probably needed.
@@ -60,7 +61,7 @@ class StoredGraph:
 
     def __init__(
         self,
-        connection: apsw.Connection,
+        connection: DatabaseConnection,
         session_id: str,
         as_of: int | None = None,
         on_read: Callable[[int], None] = lambda turns: None,
@@ -74,7 +75,7 @@ class StoredGraph:
         # Up to a time, only turns count that have a date (ruling 52).
         dated = f"AND time <= {as_of} AND time NOT BETWEEN 0 AND {LAST_UNDATED}"
         self._up_to = "" if as_of is None else dated
-        self._children = f"SELECT turn, seq, phase, -negated {_FAMILY} {self._up_to} LIMIT ?3"
+        self._children = f"SELECT turn, seq, phase, -negated {_FAMILY} {self._up_to} {_IN_ORDER} LIMIT ?3"
         self._children_of_some = "SELECT parent, turn, seq, phase, -negated FROM families WHERE session = ? AND parent"
         self._on_read = on_read  # called with the number of turns that were read
         row = connection.execute("SELECT number FROM shapes WHERE session = ?", (session_id,)).fetchone()
@@ -153,7 +154,7 @@ class StoredGraph:
         if family is None:
             rows: list[Any] = self._connection.execute(self._children, (self._session, number, most + 1)).fetchall()
             family = checked_nears(rows) if rows else []
-            if most < 0 or len(family) <= most:
+            if len(family) <= most:
                 self._families[number] = family
             else:
                 self._part[number, most] = family
@@ -162,7 +163,7 @@ class StoredGraph:
     def best_children(self, number: int, limit: int) -> list[Near]:
         few = self.children_of(number, WIDE_FAMILY)
         if len(few) > WIDE_FAMILY:  # each phase is in order
-            query = f"SELECT turn, seq, phase, -negated {_FAMILY} AND phase = ?3 {self._up_to} LIMIT ?4"
+            query = f"SELECT turn, seq, phase, -negated {_FAMILY} AND phase = ?3 {self._up_to} {_IN_ORDER} LIMIT ?4"
             rows = (self._rows(query, number, phase, limit) for phase in range(len(PHASES)))
             few = checked_nears([row for family in rows for row in family])
         return sorted(few, key=lambda near: (-near.salience, near.turn))[:limit]
@@ -273,7 +274,8 @@ class StoredGraph:
 
     def _load_families(self, which: str, parents: Iterable[int], *numbers: int) -> None:
         """Reads the children of turns; where they are very many, only those of some of the turns."""
-        query = f"{self._children_of_some} {which} {self._up_to} LIMIT {_MOST_CHILDREN}"
+        order = "ORDER BY parent, phase, negated, turn"  # that of the table
+        query = f"{self._children_of_some} {which} {self._up_to} {order} LIMIT {_MOST_CHILDREN}"
         rows: list[Any] = self._connection.execute(query, (self._session, *numbers)).fetchall()
         found: dict[int, list[Near]] = {}
         for (parent, *_), near in zip(rows, checked_nears(map(_WITHOUT_PARENT, rows)), strict=True):

@@ -8,10 +8,9 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-import apsw
-
 from slicebase.truth.acts import PURGE, PurgeRecord, act_row
 from slicebase.truth.chains import Chain
+from slicebase.truth.connection import DatabaseConnection
 from slicebase.truth.database import Database
 
 NOTHING_LEFT: Mapping[tuple[str, str], bytes] = MappingProxyType({})
@@ -72,14 +71,15 @@ class Texts:
         query = "UPDATE texts SET bytes = ?, purged = ? WHERE owner = ? AND hash = ?"
         rows = [(left.get(text[:2]), record.mark, text.owner, hash_bytes(text.hash)) for text in record.texts]
         with self._database.writing() as connection:
-            connection.executemany(query, rows)
+            with self._database.purging():
+                connection.executemany(query, rows)
             self._database.append(Chain("acts"), [act_row(PURGE, record)])
 
 
-def keep_texts(connection: apsw.Connection, owner: str, texts: Mapping[bytes, bytes]) -> None:
+def keep_texts(connection: DatabaseConnection, owner: str, texts: Mapping[bytes, bytes]) -> None:
     """Stores the texts that the owner does not have yet. A purged text stays purged."""
     rows = ((owner, text_hash, text) for text_hash, text in sorted(texts.items()))  # of the index, which is faster
-    connection.executemany("INSERT INTO texts (owner, hash, bytes) VALUES (?, ?, ?)", rows)
+    connection.executemany("INSERT INTO texts (owner, hash, bytes) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", rows)
 
 
 def hash_bytes(digest: str) -> bytes:

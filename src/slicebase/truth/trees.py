@@ -12,7 +12,6 @@ from threading import Lock
 from typing import Any, Final, NamedTuple
 from weakref import WeakValueDictionary
 
-import apsw
 from msgspec import Struct
 
 from slicebase.core.ids import uuid_of
@@ -21,6 +20,7 @@ from slicebase.graph.lanes import Lanes
 from slicebase.graph.tree import NOTHING, TurnTree
 from slicebase.graph.turn import TREE_EDGES, Phase, Role
 from slicebase.truth.chains import Chain, head_of
+from slicebase.truth.connection import DatabaseConnection
 from slicebase.truth.database import Database
 from slicebase.truth.node_rows import NOT_OURS, damaged_row
 from slicebase.truth.nodes import NODE_COLUMNS, TurnNode
@@ -60,7 +60,7 @@ class StoredTrees:
         self._kept: OrderedDict[str, StoredTree] = OrderedDict()
 
     @property
-    def _connection(self) -> apsw.Connection:
+    def _connection(self) -> DatabaseConnection:
         return self._database.connection
 
     def of(self, session: str) -> StoredTree:

@@ -1,4 +1,4 @@
-"""The truth: one append-only SQLite database, with an object for each kind of record."""
+"""The truth: one append-only database, with an object for each kind of record."""
 
 import os
 from collections.abc import Collection, Mapping
@@ -7,15 +7,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slicebase.core.times import from_text, to_text
+from slicebase.errors import SlicebaseError
 from slicebase.graph.contents import readable_text
 from slicebase.graph.record import TurnRecord, read_parts
 from slicebase.graph.turn import Parent, Turn, turn_text
 from slicebase.truth.acts import Identity, PurgeRecord, identities
-from slicebase.truth.database import open_database
+from slicebase.truth.database import Database
 from slicebase.truth.ownership import Opener, refuse_lost
+from slicebase.truth.sqlite import empty_database, open_database
 from slicebase.truth.texts import Texts
 from slicebase.truth.turns import Turns
 from slicebase.workspace.machine import home_digest, id_in_index, keep_id, known_ids
+from slicebase.workspace.server import URL_VARIABLE
 from slicebase.workspace.surroundings import Surroundings
 from slicebase.workspace.workspace import Workspace, own_database
 
@@ -33,9 +36,20 @@ class Truth:
     """The data that must never be lost. Its parts share one connection, and each write is one transaction."""
 
     def __init__(
-        self, path: Path, *, create: bool = False, or_empty: bool = False, opener: Opener | None = None
+        self,
+        path: Path,
+        *,
+        create: bool = False,
+        or_empty: bool = False,
+        opener: Opener | None = None,
+        url: str = "",
     ) -> None:
-        self.database = open_database(path, create=create, or_empty=or_empty, opener=opener)
+        opened = _on_server(url, path, opener or Opener(), create=create) if url else None
+        if opened is None and url and not or_empty:
+            raise SlicebaseError("no-database", "the database has no memory of this workspace yet")
+        self.database: Database = opened or (
+            empty_database(path) if url else open_database(path, create=create, or_empty=or_empty, opener=opener)
+        )
         self.texts = Texts(self.database)
         self.turns = Turns(self.database, self.texts)
 
@@ -145,14 +159,39 @@ def open_truth(
     known = known_ids(workspace.id_files)
     if not known and not _has_content(workspace.database) and os.path.isfile(workspace.turns):
         known = id_in_index(workspace.turns)
-    opener = Opener(home_digest(), known, adopt, around.new_id, lambda: to_text(around.now()))
-    refuse_lost(workspace.database, opener)
-    if create:
-        own_database(workspace.database)
-    truth = Truth(workspace.database, create=create, or_empty=or_empty, opener=opener)
+    home = "" if workspace.url else home_digest()  # a server has the memory of many users and machines
+    opener = Opener(home, known, adopt, around.new_id, lambda: to_text(around.now()))
+    if not workspace.url:
+        refuse_lost(workspace.database, opener)
+        if create:
+            own_database(workspace.database)
+    truth = Truth(workspace.database, create=create, or_empty=or_empty, opener=opener, url=workspace.url)
     if not truth.database.read_only:
         keep_id(workspace.id_files, truth.identity.database)
     return truth
+
+
+def join_memory(workspace: Workspace, database: str) -> None:
+    """Makes a memory on the user's server that of a workspace, by its id."""
+    if not workspace.url:
+        hint = f"name it with {URL_VARIABLE}" if not workspace.has_memory else "the workspace has a memory of its own"
+        raise SlicebaseError("bad-arguments", "no server has the memory of this workspace", hint=hint)
+    known = known_ids(workspace.id_files)
+    if known - {database}:
+        message = f"this workspace has the memory {min(known)} already"
+        raise SlicebaseError("database-not-ours", message, hint="join with a new folder or clone")
+    Truth(workspace.database, opener=Opener(known=frozenset({database})), url=workspace.url).close()
+    keep_id(workspace.id_files, database)
+
+
+def _on_server(url: str, path: Path, opener: Opener, *, create: bool) -> Database | None:
+    """Opens the memory of a workspace on a server of PostgreSQL, or returns None where it has none."""
+    try:
+        from slicebase.truth.postgres.database import open_postgres  # imported here: it takes long
+    except ImportError:
+        hint = "install slicebase[postgres]"
+        raise SlicebaseError("no-extra", "the package psycopg is not installed", hint=hint) from None
+    return open_postgres(url, path, opener, create=create)
 
 
 def _has_content(path: Path) -> bool:

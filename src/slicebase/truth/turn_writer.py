@@ -3,7 +3,6 @@
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Set
 from typing import TYPE_CHECKING, NamedTuple
 
-import apsw
 from msgspec.structs import replace
 
 from slicebase.core.hashing import raw_digest
@@ -19,6 +18,7 @@ from slicebase.graph.record import (
 from slicebase.graph.session import COPY_FACT
 from slicebase.graph.turn import Edge, Session, Turn
 from slicebase.truth.chains import Chain, head_of
+from slicebase.truth.connection import DatabaseConnection
 from slicebase.truth.database import Database
 from slicebase.truth.facts import append_facts
 from slicebase.truth.nodes import annotate_nodes, link_node
@@ -150,7 +150,7 @@ class TurnWriter:
             for parent in turn.parents
             if parent.id not in homes and parent.id not in new
         ]
-        self._connection.executemany("INSERT OR IGNORE INTO waiting VALUES (?, ?)", waiting)
+        self._connection.executemany("INSERT INTO waiting VALUES (?, ?) ON CONFLICT DO NOTHING", waiting)
         edges = found.count(self._session.id)
         return edges, len(found) - edges - len(waiting), len(waiting)
 
@@ -225,7 +225,7 @@ def _restated(turn: Turn, stored: "StoredTurn") -> Iterator[Edge]:
     return (Edge(parent.id, turn.id, parent.type) for parent in turn.parents if parent.id not in there)
 
 
-def _awaited(connection: apsw.Connection, new: Iterable[str]) -> dict[str, list[str]]:
+def _awaited(connection: DatabaseConnection, new: Iterable[str]) -> dict[str, list[str]]:
     """Returns the new turns that stored turns name as parents, each with the ids of those children."""
     if connection.execute("SELECT 1 FROM waiting LIMIT 1").fetchone() is None:
         return {}
@@ -263,7 +263,7 @@ def _insert_link(database: Database, edge: Edge, homes: Mapping[str, str]) -> No
     database.append(Chain("links", session), [(uuid_bytes(edge.child), record)])
     if edge.parent not in homes:
         ends = (uuid_bytes(edge.parent), uuid_bytes(edge.child))
-        database.connection.execute("INSERT OR IGNORE INTO waiting VALUES (?, ?)", ends)
+        database.connection.execute("INSERT INTO waiting VALUES (?, ?) ON CONFLICT DO NOTHING", ends)
 
 
 def append_annotations(

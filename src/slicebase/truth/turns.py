@@ -4,8 +4,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
-import apsw
-
 from slicebase.core.ids import uuid_bytes
 from slicebase.errors import SlicebaseError
 from slicebase.graph.record import (
@@ -20,6 +18,7 @@ from slicebase.graph.record import (
     read_turn,
 )
 from slicebase.graph.turn import Annotation, Edge, Session, Turn
+from slicebase.truth.connection import DatabaseConnection
 from slicebase.truth.database import Database
 from slicebase.truth.failures import LostTurns, damaged
 from slicebase.truth.texts import Texts
@@ -46,10 +45,10 @@ class Turns:
     def __init__(self, database: Database, texts: Texts) -> None:
         self._database = database
         self._texts = texts
-        self.lost = LostTurns(database.connection)
+        self.lost = LostTurns(database)
 
     @property
-    def _connection(self) -> apsw.Connection:
+    def _connection(self) -> DatabaseConnection:
         return self._database.connection
 
     def add(
@@ -198,13 +197,13 @@ class Turns:
         if len(turn_ids) > _FEW:
             yield from (stored.record for stored in self.of_session(session))
             return
-        query = "SELECT record FROM turns WHERE session = ? AND instr(record, ?) ORDER BY seq"
+        query = "SELECT record FROM turns WHERE session = ? AND instr(record, ?) > 0 ORDER BY seq"
         found = (row for turn in turn_ids for row in self._connection.execute(query, (session, turn.encode())))
         yield from {record.id: record for (row,) in found for record in (read_turn(row),)}.values()
 
     def system_turns(self) -> Iterator[TurnRecord]:
         """Yields the turns with the role `system` of every session."""
-        query = """SELECT record FROM turns WHERE instr(record, '"role":"system"') ORDER BY session, seq"""
+        query = """SELECT record FROM turns WHERE instr(record, '"role":"system"') > 0 ORDER BY session, seq"""
         for (record,) in self._connection.execute(query):
             yield read_turn(record)
 

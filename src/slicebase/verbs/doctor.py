@@ -41,7 +41,7 @@ from slicebase.library.repairs import (
     repeating_files,
     unfinished_overflows,
 )
-from slicebase.truth.database import can_only_be_read
+from slicebase.truth.sqlite import can_only_be_read
 from slicebase.truth.truth import Truth, open_truth
 from slicebase.verbs.install import install
 from slicebase.verbs.kernel import kernel_problems
@@ -272,7 +272,7 @@ def _index(examined: Examined) -> Iterator[Complaint]:
 
 def _database(examined: Examined) -> Iterator[Complaint]:
     """Reports a database that cannot be opened, or in which SQLite finds damage. Its own indexes are rebuilt."""
-    path = str(examined.workspace.database)
+    path = examined.workspace.place
     try:
         truth = open_truth(examined.workspace)
     except SlicebaseError as error:
@@ -282,7 +282,7 @@ def _database(examined: Examined) -> Iterator[Complaint]:
                 yield from _damage(examined.workspace.database)
         return
     try:
-        problems = problems_of(truth.database.connection)
+        problems = truth.database.problems()
         yield from () if problems else _purged(examined.workspace, truth)
     except apsw.Error as error:
         problems = [str(error)]
@@ -343,8 +343,8 @@ def _rebuild_indexes(workspace: Workspace) -> bool:
     """Builds the indexes of the database again from its tables. Returns whether that fixed it."""
     truth = open_truth(workspace)
     try:
-        truth.database.connection.execute("REINDEX")
-        return not problems_of(truth.database.connection)
+        truth.database.connection.execute("REINDEX")  # only SQLite finds problems that this removes
+        return not truth.database.problems()
     except apsw.Error:
         return False
     finally:

@@ -27,8 +27,9 @@ from slicebase.verbs.names import completes
 from slicebase.verbs.narrow import narrowed
 from slicebase.verbs.parts import Parts
 from slicebase.verbs.turns import TurnReader, turn_hits
+from slicebase.workspace.given_paths import given_path
 from slicebase.workspace.surroundings import one_thread_at_a_time
-from slicebase.workspace.workspace import StrPath, given_path
+from slicebase.workspace.workspace import StrPath
 
 if TYPE_CHECKING:
     from slicebase.graph.bundle import Bundle

@@ -154,7 +154,7 @@ def _has_more(work: HookWork) -> bool:
 
 def truth_is_read_only(work: HookWork) -> bool:
     database = work.parts.truth.database
-    database.connection.set_busy_timeout(_BUSY)
+    database.wait(_BUSY)
     return database.read_only
 
 

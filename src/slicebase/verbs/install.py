@@ -13,7 +13,7 @@ from typing import NamedTuple
 from slicebase.agents.agent_files import files_with_block, keep_block
 from slicebase.agents.hooks import ClientHooks
 from slicebase.errors import SlicebaseError, Where
-from slicebase.truth.truth import open_truth
+from slicebase.truth.truth import join_memory, open_truth
 from slicebase.workspace import git
 from slicebase.workspace.surroundings import Surroundings
 from slicebase.workspace.workspace import LOCAL, Workspace, create_local_folder
@@ -26,13 +26,17 @@ class RemovalStep(NamedTuple):
     do: Callable[[], object]
 
 
-def install(workspace: Workspace, driver: str | None, adopting: Surroundings | None = None) -> list[str]:
+def install(
+    workspace: Workspace, driver: str | None, adopting: Surroundings | None = None, join: str | None = None
+) -> list[str]:
     """Sets up what is missing: the folder that git ignores and, in a repository, the merge driver.
 
-    `adopting` makes the database that is there the one of this workspace, by a record in it. Returns what was set up
-    for git.
+    `adopting` makes the database that is there the one of this workspace, by a record in it; `join` is the id of a
+    memory on the user's server that becomes it. Returns what was set up for git.
     """
     create_local_folder(workspace.root)
+    if join is not None:
+        join_memory(workspace, join)
     if adopting is not None:
         open_truth(workspace, adopting, create=True, adopt=True).close()
     if driver is None or not git.is_repository(workspace.root):

@@ -123,7 +123,7 @@ def short_places(parts: "Parts", places: Collection[str]) -> dict[str, str]:
 
 def _begun(parts: "Parts", beginnings: Collection[str]) -> set[str]:
     """Returns those of these texts that the id of something in the database begins with."""
-    if not beginnings or not parts.workspace.database.exists():
+    if not beginnings or not parts.workspace.has_memory:
         return set()
     try:
         return parts.stored_names.begun(beginnings)

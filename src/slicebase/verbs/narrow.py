@@ -47,7 +47,7 @@ def _sessions(parts: Parts, query: Query) -> frozenset[str] | None:
     """Returns the sessions that `session:` and `project:` leave; None for all."""
     names = {excludes: set(query.values("session", excluded=excludes)) for excludes in (False, True)}
     projects = [each for each in query.filters if each.name == "project"]
-    if (not any(names.values()) and not projects) or not parts.workspace.database.exists():
+    if (not any(names.values()) and not projects) or not parts.workspace.has_memory:
         return None
     wanted, unwanted = ({_session(parts, name) for name in names[excludes]} for excludes in (False, True))
     found = [session for session, _ in parts.truth.turns.sessions() if not wanted or session.id in wanted]

@@ -15,8 +15,9 @@ from slicebase.graph.policy import DEFAULT, POLICY_ID, PRESETS, SlicePolicyV1, p
 from slicebase.truth.policies import PolicyName, StoredPolicies, policy_in, policy_of
 from slicebase.verbs.parts import Parts
 from slicebase.workspace.doors import door
+from slicebase.workspace.given_paths import given_path
 from slicebase.workspace.surroundings import one_thread_at_a_time
-from slicebase.workspace.workspace import StrPath, given_path
+from slicebase.workspace.workspace import StrPath
 from slicebase.workspace.writer import one_line
 
 _LONGEST_SOURCE = 200  # characters
@@ -138,7 +139,7 @@ class Policies:
 
     def _refuse_read_only(self) -> None:
         if self._parts.truth.database.read_only:
-            where = Where(str(self._parts.workspace.database))
+            where = Where(self._parts.workspace.place)
             raise SlicebaseError("cannot-write", "the database can only be read", where=where)
 
     def diff(self, one: str, other: str) -> list[PolicyDifference]:

@@ -18,7 +18,7 @@ _TRIES: Final = 3
 def built(parts: Parts, build: Callable[[], Context], *, record: bool) -> Context:
     """Builds a context, and records it if that is asked for; builds it again if a purge came between the two."""
     for tries_left in reversed(range(_TRIES)):
-        acts = parts.truth.runs.log.acts() if parts.workspace.database.exists() else 0
+        acts = parts.truth.runs.log.acts() if parts.workspace.has_memory else 0
         made = build()._replace(acts=acts)
         try:
             return recorded(parts, made) if record else made

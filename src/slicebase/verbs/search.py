@@ -87,7 +87,7 @@ def _turns(
 ) -> FoundTurns:
     """Returns the best turns, but for some, and the best sessions with theirs."""
     of_files = chosen._replace(archived=False, changed_since=None, changed_before=None) != EVERY_FILE
-    if of_files or not parts.workspace.database.exists():
+    if of_files or not parts.workspace.has_memory:
         return _NONE
     from slicebase.index.turn_search import Bounds
     from slicebase.verbs.narrow import narrowed
@@ -137,7 +137,7 @@ def _nothing(asked: Query) -> str:
 
 def _similar_words(parts: Parts, asked: Query) -> list[str]:
     """Returns hints about words of turns that are similar to those that were not found."""
-    if not parts.workspace.database.exists():
+    if not parts.workspace.has_memory:
         return []
     from slicebase.index.upkeep import ask_turns
     from slicebase.verbs.turns import TurnReader

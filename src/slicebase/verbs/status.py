@@ -59,7 +59,7 @@ def overview(parts: Parts) -> Overview:
         stale=len(finder.stale(largest=_LARGEST)),
         freshness=finder.index.ask_again(lambda connection: freshness_counts(connection, now, half_life)),
         **_history(workspace),
-        database=str(workspace.database),
+        database=workspace.place,
         index_bytes=finder.index.database.size(),
     )
 
@@ -75,7 +75,7 @@ def _counts(connection: apsw.Connection) -> dict[str, Any]:
 
 
 def _history(workspace: Workspace) -> dict[str, Any]:
-    if not workspace.database.exists():
+    if not workspace.has_memory:
         return dict.fromkeys(("sessions", "turns", "contexts", "context_bytes"))
     from slicebase.truth.truth import open_truth
 

@@ -14,7 +14,6 @@ from slicebase.index.narrow import TurnFilters
 from slicebase.index.schema import Tokenizer
 from slicebase.index.turn_search import Bounds, FoundHits, TurnHit
 from slicebase.index.upkeep import ask_turns
-from slicebase.truth.failures import database_errors
 from slicebase.truth.truth import Truth
 from slicebase.verbs.found import TurnView
 from slicebase.verbs.parts import Parts
@@ -27,7 +26,7 @@ class TurnReader:
 
     def __init__(self, truth: Truth) -> None:
         self._truth = truth
-        self._tokenizer = Tokenizer(truth.database.connection)
+        self._tokenizer = Tokenizer.apart()
         self._read: dict[str, tuple[TurnRecord, tuple[Part, ...] | None]] = {}
         self._texts: dict[str, str | None] = {}
         self._markers: dict[tuple[Match, tuple[Term, ...]], tuple[Marker, list[str]]] = {}
@@ -72,7 +71,7 @@ class TurnReader:
 
     def _get(self, turn: str) -> tuple[TurnRecord, tuple[Part, ...] | None]:
         if turn not in self._read:
-            with database_errors(self._truth.database.path):  # they are not errors of the index that is being asked
+            with self._truth.database.errors():  # they are not errors of the index that is being asked
                 record = self._truth.turns.get(turn).record
                 stored = self._truth.texts.get(f"session:{record.session}", record.content_hash)
             parts = read_parts(stored.data) if stored and stored.data is not None else None

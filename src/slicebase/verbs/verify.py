@@ -84,7 +84,7 @@ def verify_workspace(parts: Parts, progress: Callable[[str], None], seal: str | 
         verdict = _Verification(truth, text_now, progress, ChunkTexts(parts).look_up).run()
         try:
             against = tuple(consulted(parts, witnesses))
-        except apsw.Error as error:
+        except (apsw.Error, SlicebaseError) as error:
             against = (VerifyFinding("BROKEN", "database", "witnesses", "rows that can be read", str(error)),)
     return verdict._replace(findings=(*verdict.findings, *against))
 
@@ -94,8 +94,8 @@ _LOST = frozenset({"database-lost", "database-not-ours", "database-damaged", "no
 
 
 def _lost(parts: Parts, message: str) -> Verdict:
-    place = str(parts.workspace.database)
-    return Verdict({}, (VerifyFinding("BROKEN", "database", place, "the database of this workspace", message),))
+    finding = VerifyFinding("BROKEN", "database", parts.workspace.place, "the database of this workspace", message)
+    return Verdict({}, (finding,))
 
 
 def verify(
@@ -106,8 +106,7 @@ def verify(
 ) -> Verdict:
     """Checks the complete truth, one row at a time.
 
-    `text_now` returns the current text of a part of a slice file. With `look_up`, quotes are compared with the texts
-    that they were taken from.
+    `text_now` returns the current text of a part of a slice file; `look_up`, where a quote was taken from.
     """
     with suppress(SlicebaseError):  # as it is logged when the connection is closed
         truth.database.log()
@@ -155,7 +154,8 @@ class _Verification:
         """Runs one check. A page that SQLite cannot read ends this check, not the verification."""
         self._progress(what)
         try:
-            check()
+            with self._truth.database.part():
+                check()
         except _UNREADABLE as error:
             self._report("BROKEN", "database", what, "rows that can be read", str(error))
 
@@ -207,13 +207,13 @@ class _Verification:
     # Texts
 
     def _texts(self) -> None:
-        query = "SELECT owner, hash, coalesce(bytes, x''), purged FROM texts ORDER BY owner, hash"
+        query = "SELECT owner, hash, bytes, purged FROM texts ORDER BY owner, hash"
         for owner, stored_hash, data, purged in self._connection.execute(query):
             self._count("texts")
             place = f"{owner} text sha256:{stored_hash.hex()}"
             if purged is not None:
                 self._report("PURGED", "text", place, found=f"purged {purged}")
-            elif (actual := raw_digest(data)) != stored_hash:
+            elif (actual := raw_digest(data or b"")) != stored_hash:
                 # The text or its hash was changed. Other records refer to the text by one of these two hashes.
                 for name in (stored_hash, actual):
                     self._broken_texts[owner, "sha256:" + name.hex()] = len(self._findings)

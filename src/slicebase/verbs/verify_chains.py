@@ -5,17 +5,15 @@ cut off from the log itself is known to a seal only.
 """
 
 from collections.abc import Callable, Iterator
-from functools import cache
 from typing import Any, Literal, NamedTuple
 
-import apsw
 import msgspec
 
 from slicebase.core.hashing import digest
 from slicebase.errors import SlicebaseError
 from slicebase.truth.acts import ADOPT, CREATE, RESTORE, Act, Identity, acts, purges
 from slicebase.truth.chains import LOG, Chain, ChainHead, all_chains, head_of, linked, logged_head
-from slicebase.truth.schema import CHAINS, SCHEMA
+from slicebase.truth.schema import CHAIN_COLUMNS, CHAINS
 from slicebase.truth.texts import Texts
 from slicebase.truth.truth import Truth
 
@@ -59,6 +57,7 @@ class ChainProof:
     """Checks the chains, and remembers which of them are broken."""
 
     def __init__(self, truth: Truth, count: Callable[[str], None]) -> None:
+        self._database = truth.database
         self._connection = truth.database.connection
         self._texts: Texts = truth.texts
         self._count = count
@@ -67,7 +66,8 @@ class ChainProof:
     def rows(self, table: str) -> Iterator[ChainRow]:
         """Yields the rows of a table, chain by chain."""
         owner = CHAINS[table]
-        rows = self._connection.execute(f"SELECT * FROM {table} ORDER BY {f'{owner}, ' if owner else ''}seq")
+        order = f"{owner}, seq" if owner else "seq"
+        rows = self._connection.execute(f"SELECT {CHAIN_COLUMNS[table]} FROM {table} ORDER BY {order}")
         for row in rows:
             name, rest = (str(row[0]), row[1:]) if owner else ("", row)
             yield ChainRow(Chain(table, name), rest[0], tuple(rest[1:-1]), rest[-1])
@@ -159,32 +159,14 @@ class ChainProof:
 
     def _is_turn(self, owner: str, name: str) -> bool:
         """Returns whether a text is the content of a turn, of which a purge leaves nothing."""
-        query = "SELECT 1 FROM turns WHERE session = ? AND instr(record, ?) LIMIT 1"
+        query = "SELECT 1 FROM turns WHERE session = ? AND instr(record, ?) > 0 LIMIT 1"
         session = owner.removeprefix("session:")
         return owner != session and self._connection.execute(query, (session, name.encode())).fetchone() is not None
 
     def schema(self) -> Iterator[VerifyFinding]:
-        """Yields what somebody changed in the tables, indexes and triggers of the database."""
-        expected, found = _as_created(), _objects(self._connection)
-        for name in sorted({*expected, *found}):
-            if expected.get(name) != found.get(name):
-                there = "another one" if name in found and name in expected else "none" if name in expected else "one"
-                wanted = "as Slicebase creates it" if name in expected else "nothing"
-                yield VerifyFinding("BROKEN", "schema", name, wanted, there)
-
-
-@cache
-def _as_created() -> dict[str, str]:
-    """Returns the tables, indexes and triggers that a new database has."""
-    connection = apsw.Connection(":memory:")
-    connection.execute(SCHEMA)
-    return _objects(connection)
-
-
-def _objects(connection: apsw.Connection) -> dict[str, str]:
-    """Returns the tables, indexes, views and triggers of a database by their names, but for those of SQLite itself."""
-    query = "SELECT type || ' ' || name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%'"
-    return {str(name): str(sql) for name, sql in connection.execute(query)}
+        """Yields what somebody changed in the tables of the database, and in what protects them."""
+        for name, expected, found in self._database.differences():
+            yield VerifyFinding("BROKEN", "schema", name, expected, found)
 
 
 def _state(texts: Texts, owner: str, name: str) -> str:

@@ -23,7 +23,8 @@ from slicebase.web.branches import branches_of
 from slicebase.web.endpoints import PREFIX, Endpoint, Raw
 from slicebase.web.standalone import standalone_page
 from slicebase.workspace.boundary import real_path
-from slicebase.workspace.workspace import StrPath, given_path
+from slicebase.workspace.given_paths import given_path
+from slicebase.workspace.workspace import StrPath
 
 if TYPE_CHECKING:
     from slicebase.base import Slicebase

@@ -175,7 +175,7 @@ class Memories:
         try:
             if not _is_in_place(memory):
                 memory.close()
-            if not (memory.workspace.database.exists() and memory.root.exists()):
+            if not (memory.workspace.has_memory and memory.root.exists()):
                 self._open().close()  # an error where the workspace is gone
             self._refuse_lost(memory.workspace.database)  # before an index creates the folder that both were in
             try:

@@ -16,8 +16,9 @@ from slicebase.core.parsers import MOST_TOML, decode, read_all, read_json, read_
 from slicebase.errors import SlicebaseError, Where
 from slicebase.files.freshness import HALF_LIFE_DAYS
 from slicebase.workspace.atomic import locked, write_bytes
-from slicebase.workspace.boundary import inside
+from slicebase.workspace.boundary import inside, real_path
 from slicebase.workspace.doors import VARIABLE, is_on
+from slicebase.workspace.server import URL_SETTING, URL_VARIABLE, checked_url, shown_url, user_folder
 from slicebase.workspace.workspace import SETTINGS, Workspace, create_local_folder
 
 # One value in a TOML text
@@ -107,6 +108,7 @@ class Settings(NamedTuple):
     compaction_steps: int = 8
     redaction_enabled: bool = True
     redaction_rules: str | None = None
+    url: str | None = None
 
 
 class SettingKey(NamedTuple):
@@ -121,6 +123,9 @@ class SettingKey(NamedTuple):
 
 
 SETTING_KEYS: Final[Mapping[str, SettingKey]] = {
+    URL_SETTING: SettingKey(
+        "url", (str,), "the address of a server", "where new memories are kept; only with --global", URL_VARIABLE
+    ),
     "overflow.bytes": SettingKey("overflow_bytes", (int,), "a positive number", "the size above which overflow acts"),
     "provenance.enabled": SettingKey(
         "provenance_enabled", (bool,), "true or false", "whether every write records who wrote, and where"
@@ -184,6 +189,7 @@ def settings_with_sources(root: Path, environment: Mapping[str, str]) -> list[Se
         if key.variable and environment.get(key.variable):
             value, source = environment[key.variable], key.variable
             value = is_on(environment) if bool in key.types else value
+        value = shown_url(value) if name == URL_SETTING and value else value
         settings.append(Setting(name, value, source, key.about))
     return settings
 
@@ -272,12 +278,22 @@ def _check(name: str, value: Any, path: Path | None) -> None:
     key = _key(name, path)
     if name == "redaction.enabled" and value is False:  # the file may come with a repository (ruling 49)
         raise _bad(path, f"{SETTINGS} cannot turn redaction off", f"set {VARIABLE}=off, or pass --no-redact")
+    if name == URL_SETTING and isinstance(value, str):
+        checked_url(value, name)
     if type(value) not in key.types or not (isinstance(value, bool | str) or 0 < value <= LARGEST_INTEGER):
         raise _bad(path, f"{name} is {value!r}, not {key.form}")
 
 
 def _refuse_outside(root: Path, name: str, value: Any, line: int | None) -> None:
     """Refuses a path that leads out of the workspace: the file comes with a repository, and is data (ruling 49)."""
+    if name == URL_SETTING and real_path(root) != real_path(Path(user_folder())):
+        message = f"{SETTINGS} of a workspace cannot name a server: it may come with a repository"
+        raise SlicebaseError(
+            "bad-setting",
+            message,
+            hint=f"`tt --global config {URL_SETTING} …`, or {URL_VARIABLE}",
+            where=Where(str(root / SETTINGS), line),
+        )
     if not SETTING_KEYS[name].is_path:
         return
     try:

@@ -7,18 +7,16 @@
 .slicebase/cache/                           disposable
 """
 
-import errno
 import os
 import stat
-from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from slicebase.errors import SlicebaseError, Where
-from slicebase.workspace.arguments import wrong_type
 from slicebase.workspace.boundary import PRIVATE_MODE, cannot_read, inside, private_database, private_folder, real_path
 from slicebase.workspace.repository import is_tracked, repository_of
+from slicebase.workspace.server import server_url, shown_url
 
 LIBRARY = ".slices"
 LOCAL = ".slicebase"
@@ -37,13 +35,24 @@ StrPath = str | os.PathLike[str]
 
 
 class Workspace(NamedTuple):
-    """A folder with a library, and the path of its database.
+    """A folder with a library, and the path of its database; or the address of the server that has its memory.
 
     Of the paths of this machine, none is or follows a symbolic link: a property raises the error for one.
     """
 
     root: Path
     database: Path
+    url: str = ""
+
+    @property
+    def has_memory(self) -> bool:
+        """Whether there is a database, or a server that has one; or there was one, and the workspace knows its id."""
+        return bool(self.url) or self.database.exists() or any(os.path.lexists(path) for path in self.id_files)
+
+    @property
+    def place(self) -> str:
+        """Where the memory is, for people: the path of the database, or the address of the server."""
+        return shown_url(self.url) if self.url else str(self.database)
 
     @property
     def library(self) -> Path:
@@ -135,53 +144,6 @@ class Workspace(NamedTuple):
         return path
 
 
-def each_path(paths: StrPath | Iterable[StrPath]) -> list[Path]:
-    """Returns one path, or several, as a list. An empty path names nothing, not the current folder.
-
-    `./-` is a file. As a relative `Path` it would be `-`, which stands for stdin.
-    """
-    several = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
-    if not all(map(os.fspath, several)):
-        raise SlicebaseError("no-input", "a path is empty")
-    found = [Path(each) for each in several]
-    return [
-        path.absolute() if str(path) == "-" != os.fspath(each) else path
-        for path, each in zip(found, several, strict=True)
-    ]
-
-
-_IMPOSSIBLE = frozenset({errno.ENAMETOOLONG, errno.ELOOP})
-_LONGEST_SHOWN = 100  # characters of a path in an error
-
-
-def given_path(path: StrPath, code: str = "no-input") -> Path:
-    """Returns a path that a caller names. Raises an error with this code where nothing can have such a path."""
-    if not isinstance(path, str | os.PathLike):  # `open` and `init` have no object yet that checks for them
-        raise wrong_type("path", path, "a path")
-    try:
-        os.stat(path)
-    except (OSError, ValueError) as error:  # ValueError: NUL, or half of a surrogate pair
-        if not isinstance(error, OSError) or error.errno in _IMPOSSIBLE or not os.fspath(path):
-            raise SlicebaseError(code, f"no file can have the path {_shortened(ascii(os.fspath(path)))}") from None
-    return Path(path)
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"
-
-
-def given_folder(path: StrPath) -> Path:
-    """Returns the full path of a folder that a caller names. Raises `no-workspace` if it does not exist."""
-    folder = given_path(path, "no-workspace")
-    try:
-        return Path(os.path.realpath(folder, strict=True))
-    except (FileNotFoundError, NotADirectoryError):
-        hint = "create the folder first; `~` is not expanded"
-        raise SlicebaseError("no-workspace", "there is no such folder", hint=hint, where=Where(str(folder))) from None
-    except OSError as error:
-        raise cannot_read(error, folder) from None
-
-
 def find_root(start: Path) -> Path | None:
     """Returns the nearest folder, from `start` upwards, that is a workspace, or None."""
     start = real_path(start)
@@ -207,7 +169,8 @@ def open_workspace(start: Path, root: Path | None = None, *, adopt: bool = False
             hint="create one with `tt init`, or name one with --root",
             where=Where(str(root or start)),
         )
-    workspace = Workspace(found, database_of(found))
+    database = database_of(found)
+    workspace = Workspace(found, database, "" if os.path.lexists(database) else server_url())
     inside(found, workspace.library, linked=False)
     inside(found, found / LOCAL, linked=False)
     try:

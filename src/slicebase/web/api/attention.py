@@ -48,7 +48,7 @@ class Attention(Struct, frozen=True):
 
 def attention(memory: "Slicebase", asked: AttentionQuery) -> Attention:
     """Returns the runs that need a look: unreadable, refused by the gate, or with something open."""
-    found = run_needs(memory.truth.database.connection, memory.truth.runs)
+    found = run_needs(memory.truth.database, memory.truth.runs)
     unreadable = [each for each in found if each.problem is not None]
     refused = [each for each in found if each.problem is None and each.is_refused]
     rest = [each for each in found if each.problem is None and not each.is_refused]

@@ -1,6 +1,5 @@
 """Runs of agents: listed, at a glance, as a time line, event by event, and as documents."""
 
-from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from msgspec import Meta, Struct
@@ -128,7 +127,7 @@ def list_steps(memory: "Slicebase", asked: StepsQuery) -> StepsAnswer:
     with memory.truth.database.reading():
         total = log.tally(run_id).seq
         after = max(0, total - asked.limit) if asked.after < 0 else asked.after
-        found = list(islice(log.events(run_id, after), asked.limit))
+        found = list(log.events(run_id, after, asked.limit))
     lines = [(event_line(*_told(each)), each.link.step) for each in found]
     first, last = (found[0].link.seq, found[-1].link.seq) if found else (after, after)
     return StepsAnswer(run_id, total, first, last, tuple(steps_of(lines)))
@@ -183,7 +182,7 @@ def list_events(memory: "Slicebase", asked: EventsQuery) -> EventPage:
     """Lists events of a run with their payloads, in order."""
     log, run_id = memory.truth.runs.log, memory.stored_names.id("run", asked.run)
     log.tally(run_id)
-    found = list(islice(log.events(run_id, asked.after), asked.limit + 1))
+    found = list(log.events(run_id, asked.after, asked.limit + 1))
     shown = found[: asked.limit]
     return EventPage(tuple(map(_event, shown)), shown[-1].link.seq if len(found) > asked.limit else None)
 
@@ -232,7 +231,7 @@ def show_event(memory: "Slicebase", asked: EventQuery) -> ChainedEvent:
     """Returns an event with its payload, and its neighbours in the chain."""
     log, run_id = memory.truth.runs.log, memory.stored_names.id("run", asked.run)
     log.tally(run_id)
-    near = {each.link.seq: each for each in islice(log.events(run_id, max(0, asked.seq - 2)), _SIGNED_WITHIN)}
+    near = {each.link.seq: each for each in log.events(run_id, max(0, asked.seq - 2), _SIGNED_WITHIN)}
     if asked.seq not in near:
         raise SlicebaseError("no-item", f"run:{run_id} has no event {asked.seq}")
     before, after = near.get(asked.seq - 1), near.get(asked.seq + 1)

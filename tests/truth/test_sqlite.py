@@ -13,11 +13,13 @@ import pytest
 from slicebase.core.hashing import digest
 from slicebase.errors import SlicebaseError
 from slicebase.index import disposable
-from slicebase.truth import database
+from slicebase.truth import sqlite
 from slicebase.truth.schema import SCHEMA
 from slicebase.truth.truth import Truth
 from slicebase.verbs.verify import verify
-from tests.conversations import chain, store
+from tests.conversations import chain, on_file, store
+
+pytestmark = pytest.mark.sqlite
 
 
 def refusal(path: Path) -> str:
@@ -42,7 +44,7 @@ def test_a_pipe_in_the_place_of_a_log_is_an_error_and_not_waited_for(tmp_path: P
 
 
 def test_a_newer_database_is_refused_and_left_alone(truth: Truth) -> None:
-    truth.database.connection.pragma("user_version", 99)
+    on_file(truth).connection.pragma("user_version", 99)
     before = truth.database.path.read_bytes()
     assert refusal(truth.database.path) == "database-newer"
     assert truth.database.path.read_bytes() == before
@@ -123,19 +125,19 @@ def test_inside_another_transaction_one_without_parts_is_a_part(truth: Truth) ->
 def test_another_schema_has_another_version() -> None:
     """A database whose tables differ must be refused as one of another version, not fail at a missing column."""
     schema = re.sub(r"--.*\n|\s+", " ", SCHEMA)
-    assert (database.DATABASE_VERSION, digest(schema.encode())[7:19]) == (7, "6d7fe5f0569b")
+    assert (sqlite.DATABASE_VERSION, digest(schema.encode())[7:19]) == (7, "6d7fe5f0569b")
 
 
-@pytest.mark.parametrize("version", [0, 1, database.DATABASE_VERSION - 1])
+@pytest.mark.parametrize("version", [0, 1, sqlite.DATABASE_VERSION - 1])
 def test_a_database_of_a_version_that_nobody_released_is_refused_and_left_alone(truth: Truth, version: int) -> None:
-    truth.database.connection.pragma("user_version", version)
+    on_file(truth).connection.pragma("user_version", version)
     before = truth.database.path.read_bytes()
     assert refusal(truth.database.path) == "database-damaged"
     assert truth.database.path.read_bytes() == before
 
 
 def test_a_database_that_another_process_writes_to_is_locked(truth: Truth, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(database, "_BUSY_MILLISECONDS", 50)
+    monkeypatch.setattr(sqlite, "LONGEST_WAIT", 50)
     other = apsw.Connection(str(truth.database.path))
     other.execute("BEGIN IMMEDIATE")
     again = Truth(truth.database.path)
@@ -150,7 +152,7 @@ KILLED = """
 import os, sys
 from pathlib import Path
 from slicebase.truth.truth import Truth
-from tests.conversations import chain, store
+from tests.conversations import chain, store, on_file
 truth = Truth(Path(sys.argv[1]))
 for at, turn in enumerate(chain(50)):
     store(truth, [turn])
@@ -218,8 +220,8 @@ class Interrupted:
 @pytest.mark.parametrize("begin", ["writing", "rolled_back", "reading"])
 def test_an_interruption_just_after_the_begin_leaves_no_transaction_open(truth: Truth, begin: str) -> None:
     """Else every later write would belong to it, and be lost."""
-    connection = truth.database.connection
-    truth.database.connection = Interrupted(connection)  # type: ignore[assignment]
+    connection = on_file(truth).connection
+    truth.database.connection = Interrupted(connection)
     with pytest.raises(KeyboardInterrupt), getattr(truth.database, begin)():
         pytest.fail("the block was entered")
     truth.database.connection = connection
@@ -228,7 +230,7 @@ def test_an_interruption_just_after_the_begin_leaves_no_transaction_open(truth: 
 
 @pytest.mark.parametrize("begin", [disposable.writing, disposable.reading])
 def test_an_interruption_leaves_no_transaction_open_in_an_index(truth: Truth, begin: Any) -> None:
-    connection = truth.database.connection
+    connection = on_file(truth).connection
     with pytest.raises(KeyboardInterrupt), begin(Interrupted(connection)):
         pytest.fail("the block was entered")
     assert not connection.in_transaction

@@ -1,0 +1,1 @@
+"""The truth in PostgreSQL: a server that many machines share."""

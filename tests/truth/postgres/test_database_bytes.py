@@ -1,0 +1,89 @@
+"""Both databases keep and answer the same bytes."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import slicebase
+from slicebase import Slicebase
+from slicebase.truth.schema import CHAIN_COLUMNS, CHAINS
+from slicebase.truth.truth import Truth
+from tests.truth.postgres.conftest import Open, counting, ticking
+
+pytestmark = pytest.mark.postgres
+
+SAMPLES = Path(slicebase.__path__[0]) / "samples"
+QUESTIONS = ("what was decided about the limit", "retry webhooks", "which tests fail?", "ten-minute limit before:2027")
+DERIVED = {
+    "waiting": "parent, child",
+    "shapes": "session, turns",
+    "nodes": "seq, turn, time, kind, salience, fields, annotator, parents",
+    "families": "parent, phase, negated, turn, seq, time",
+    "runs": "run, seq, hash, started, updated, sequence, compacted, counted, steps, all_steps, cost, stopped",
+    "steps": "run, step, last, begun, logged",
+    "items": "run, type, key, number, stated, changed",
+    "texts": "owner, hash, bytes, purged",
+}
+
+
+def filled(memory: Slicebase) -> dict[str, Any]:
+    """Does what people do with a memory, and returns what it answered."""
+    answers: dict[str, Any] = {}
+    account = memory.import_([SAMPLES / "claude-code-session.jsonl", SAMPLES / "long-session.jsonl"])
+    answers["imported"] = repr(account)
+    log = memory.library.create("Decisions", "What was decided, and why.", type="jsonl")
+    memory.library.remember(log.id, "The limit is 600 seconds.")
+    turns = [turn for session in memory.truth.turns.counts() for turn in memory.truth.turns.of_session(session)]
+    turns.sort(key=lambda stored: (stored.record.session, stored.seq))
+    answers["slices"] = [memory.graph.select(stored.record.id).export for stored in turns[::3]]
+    answers["bundle"] = memory.graph.bundle(turns[0].record.id).to_bytes()
+    answers["contexts"] = [
+        (built.id, built.text) for built in (memory.context(words, tokens=700) for words in QUESTIONS)
+    ]
+    answers["found"] = repr(memory.search("limit"))
+    answers["lost"] = repr(memory.lost())
+    quoted = turns[2].record.id
+    words = " ".join((memory.graph.turn(quoted).text or "").split("\n")[0].split(" ")[:4])
+    memory.policies.save("tight", "focused", ["max_nodes=8"])
+    memory.runs.start("codes", "Why does the test fail?", done="The answer is cited.", budgets={"max_steps": 50})
+    memory.runs.claim("codes", "It depends on the clock.", cite=(f"turn:{quoted}", words))
+    memory.runs.log("codes", [{"type": "TOOL_CALLED", "payload": {"text": "x" * 60_000}}])
+    memory.runs.compact("codes")
+    memory.runs.question("codes", "Is it the clock?")
+    answers["status"] = repr(memory.runs.status("codes"))
+    answers["narrative"] = repr(memory.runs.narrative("codes"))
+    answers["atlas"] = memory.graph.atlas(every=True).as_json(20)
+    memory.purge(f"turn:{turns[5].record.id}", reason="asked to")
+    answers["seal"] = repr(memory.seal())
+    answers["verified"] = memory.verify()
+    return answers
+
+
+def rows(truth: Truth) -> dict[str, list[Any]]:
+    """Returns all rows of the truth, but for the log, which SQLite writes for many transactions together."""
+    tables = {**{table: CHAIN_COLUMNS[table] for table in CHAINS if table != "log"}, **DERIVED}
+    return {
+        table: sorted(map(repr, truth.database.connection.execute(f"SELECT {columns} FROM {table}")))
+        for table, columns in tables.items()
+    }
+
+
+def test_the_same_history_has_the_same_rows_and_answers_in_both_databases(
+    on_server: Open, in_file: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("slicebase.truth.truth.home_digest", str)  # a server has no single user
+    answers, stored = [], []
+    first = int.from_bytes(os.urandom(8))
+    for name, opened in (("server", on_server), ("file", in_file)):
+        with opened(f"{name}/workspace", clock=ticking(), entropy=counting(first)) as memory:
+            answers.append(filled(memory))
+            stored.append(rows(memory.truth))
+    for part, expected in answers[1].items():
+        if part != "verified":
+            assert answers[0][part] == expected, part
+    for table, there in stored[1].items():
+        assert stored[0][table] == there, table
+    on, off = (found["verified"] for found in answers)
+    assert (on.status, on.checked) == (off.status, off.checked)
