@@ -104,8 +104,8 @@ def test_a_run_is_read_as_often_for_many_forks_as_for_one(memory: Slicebase, mon
     read: Counter[str] = Counter()
     real = RunLog.events
 
-    def counted(self: RunLog, run_id: str, after: int = 0) -> Any:
-        for stored in real(self, run_id, after):
+    def counted(self: RunLog, run_id: str, after: int = 0, **limited: int) -> Any:
+        for stored in real(self, run_id, after, **limited):
             read[run_id] += 1
             yield stored
 

@@ -139,7 +139,10 @@ def test_a_file_that_is_not_text_is_refused(workspace: Workspace) -> None:
 
 # A file that comes with a repository names nothing outside of it
 
-TEXTS = {"provenance.agent": "a name, which is only written down"}
+TEXTS = {
+    "provenance.agent": "a name, which is only written down",
+    "url": "an address, which only the settings of the user can have",
+}
 
 
 def test_every_setting_that_is_text_is_known_to_be_a_path_or_not() -> None:

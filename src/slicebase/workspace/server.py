@@ -19,10 +19,10 @@ def server_url(environment: Mapping[str, str] = os.environ) -> str:
         return checked_url(url, URL_VARIABLE)
     try:
         with open(os.path.join(user_folder(environment), "slicebase.toml"), "rb") as stream:
-            text = stream.read(MOST_TOML).decode()
+            data = stream.read(MOST_TOML)
     except OSError:  # most users have none
         return ""
-    url = read_toml(text, "bad-setting", "your own slicebase.toml").get(URL_SETTING, "")
+    url = read_toml(data.decode("utf-8", "replace"), "bad-setting", "your own slicebase.toml").get(URL_SETTING, "")
     return checked_url(str(url), URL_SETTING) if url else ""
 
 

@@ -60,6 +60,8 @@ def with_value(text: str, name: str, literal: str) -> str:
     if inside:
         lines.insert(inside[-1] + 1, f"{key} = {literal}{end}")
         return "\n".join(lines)
+    if not table:  # before all tables
+        return f"{key} = {literal}{end}\n{text}"
     before = text if not text or text.endswith("\n") else f"{text}{end}\n"
     empty = f"{end}\n" if before else ""
     return f"{before}{empty}[{table}]{end}\n{key} = {literal}{end}\n"
@@ -123,9 +125,6 @@ class SettingKey(NamedTuple):
 
 
 SETTING_KEYS: Final[Mapping[str, SettingKey]] = {
-    URL_SETTING: SettingKey(
-        "url", (str,), "the address of a server", "where new memories are kept; only with --global", URL_VARIABLE
-    ),
     "overflow.bytes": SettingKey("overflow_bytes", (int,), "a positive number", "the size above which overflow acts"),
     "provenance.enabled": SettingKey(
         "provenance_enabled", (bool,), "true or false", "whether every write records who wrote, and where"
@@ -159,6 +158,9 @@ SETTING_KEYS: Final[Mapping[str, SettingKey]] = {
     ),
     "redaction.rules": SettingKey(
         "redaction_rules", (str,), "a path inside the workspace", "a file with further rules for secrets", is_path=True
+    ),
+    URL_SETTING: SettingKey(
+        "url", (str,), "the address of a server", "where new memories are kept; only with --global", URL_VARIABLE
     ),
 }
 
