@@ -168,6 +168,12 @@ def test_a_text_that_is_little_longer_than_its_piece_may_be_is_complete(place: i
     assert cut(most * 3 // 5 + 2)
 
 
+def test_what_comes_first_as_it_is_takes_nothing_from_the_best_four() -> None:
+    first = [candidate(f"first {at}", "a page of a run")._replace(is_whole=True) for at in range(5)]
+    found = built(*first, *(candidate(f"{at:03}", LONG) for at in range(40)), budget=2000).pieces
+    assert [piece.tokens > 120 for piece in found[5:10]] == [True] * 4 + [False]
+
+
 def test_where_a_text_has_no_room_as_a_whole_some_of_it_may_have() -> None:
     texts = [candidate(f"{at:03}", "word " * 600) for at in range(9)]
     for budget in range(1600, 1200, -1):

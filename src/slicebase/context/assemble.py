@@ -328,7 +328,7 @@ class _Filling:
             return
         longest = largest = max(_LEAST_TOKENS, self._budget.tokens // _LARGEST_SHARE)
         if not candidate.passage:
-            is_best = len(self.chosen) < _BEST
+            is_best = sum(not (each.is_whole or each.passage) for each, _ in self.chosen) < _BEST
             longest = min(largest, _half_more(self._longest) if is_best else self._longest * 2 // 3)
             if longest < tokens(candidate.text) <= min(largest, _half_more(longest)):
                 yield largest
