@@ -58,6 +58,7 @@ def test_of_equal_places_the_first_is_shown() -> None:
     [
         (Word("据库", "据库"), "我们的数据库每天备份"),
         (Word("invoice", "invoic"), "call fetchInvoiceTotals"),
+        (Word("bought", "bought", (), ("bui",)), "they buy boats"),
         (Word("invoice", "invoic"), "call fetch_invoice_totals"),
         (Word("db", "db"), "the name is main_db_url"),
         (Word("koln", "koln"), "she lives in Köln"),
