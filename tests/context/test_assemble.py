@@ -59,6 +59,7 @@ def test_of_equal_places_the_first_is_shown() -> None:
     [
         (Word("据库", "据库"), "我们的数据库每天备份"),
         (Word("invoice", "invoic"), "call fetchInvoiceTotals"),
+        (Word("bought", "bought", (), ("bui",)), "they buy boats"),
         (Word("invoice", "invoic"), "call fetch_invoice_totals"),
         (Word("db", "db"), "the name is main_db_url"),
         (Word("koln", "koln"), "she lives in Köln"),
@@ -167,6 +168,12 @@ def test_a_text_that_is_little_longer_than_its_piece_may_be_is_complete(place: i
 
     assert not cut(most * 3 // 5)
     assert cut(most * 3 // 5 + 2)
+
+
+def test_what_comes_first_as_it_is_takes_nothing_from_the_best_four() -> None:
+    first = [candidate(f"first {at}", "a page of a run")._replace(is_whole=True) for at in range(5)]
+    found = built(*first, *(candidate(f"{at:03}", LONG) for at in range(40)), budget=2000).pieces
+    assert [piece.tokens > 120 for piece in found[5:10]] == [True] * 4 + [False]
 
 
 def test_where_a_text_has_no_room_as_a_whole_some_of_it_may_have() -> None:

@@ -40,15 +40,19 @@ def forms_of(words: Iterable[Word]) -> re.Pattern[str] | None:
 
     In scripts without spaces, words begin anywhere.
     """
-    forms = sorted(
-        {form for word in words for form in (word.text, word.stem, *word.also, *word.inflected) if form}, key=len
-    )
+    forms = sorted({form for word in words for form in _written(word) if form}, key=len)
     spaced = [form for form in reversed(forms) if without_unspaced(form).strip()]
     heads = "|".join(re.escape(form) + (_END if len(form) < _LEAST_STEM else "") for form in spaced)
     patterns = [re.escape(form) for form in forms if form not in spaced]
     if heads:
         patterns.append(f"{_BEGINNING}(?:{heads})")
     return re.compile("|".join(patterns), re.IGNORECASE) if patterns else None
+
+
+def _written(word: Word) -> Iterator[str]:
+    """Yields how the forms of a word begin. The stem of `buy` is `bui`, which nobody writes."""
+    yield from (word.text, word.stem, *word.also, *word.inflected)
+    yield from (f"{stem[:-1]}y" for stem in word.inflected if stem.endswith("i"))
 
 
 def excerpt(text: str, asked: re.Pattern[str] | None, limit: int) -> tuple[int, int]:
@@ -332,7 +336,7 @@ class _Filling:
             return
         longest = largest = max(_LEAST_TOKENS, self._budget.tokens // _LARGEST_SHARE)
         if not candidate.passage:
-            is_best = len(self.chosen) < _BEST
+            is_best = sum(not (each.is_whole or each.passage) for each, _ in self.chosen) < _BEST
             longest = min(largest, _half_more(self._longest) if is_best else self._longest * 2 // 3)
             if longest < tokens(candidate.text) <= min(largest, _half_more(longest)):
                 yield largest
