@@ -214,6 +214,25 @@ def test_the_texts_of_candidates_that_have_no_room_are_not_read() -> None:
     assert {each.reason for each in found.left_out} == {"tokens"}
 
 
+@settings(max_examples=40)
+@given(st.lists(st.tuples(st.sampled_from(["", "a", "b"]), st.integers(0, 3)), max_size=8), st.integers(60, 300))
+def test_of_what_was_said_again_the_newest_is_shown_where_the_best_had_its_place(
+    said: list[tuple[str, int]], budget: int
+) -> None:
+    offered = [
+        candidate(str(at), f"text {content or at}", time=time)._replace(content=content)
+        for at, (content, time) in enumerate(said)
+    ]
+    found = built(*offered, budget=budget)
+    assert found.tokens <= budget
+    assert len(found.pieces) + len(found.left_out) == len(offered)
+    for content in ("a", "b"):
+        copies = [each for each in offered if each.content == content]
+        shown = [each for each in copies if each.ref in {piece.ref for piece in found.pieces}]
+        assert len(shown) <= 1
+        assert not shown or shown[0].order[0] == max(each.order[0] for each in copies)
+
+
 def test_of_a_copy_nothing_but_its_content_is_read() -> None:
     def first() -> Candidate:
         return candidate("0", "said twice")._replace(content="same")

@@ -131,7 +131,9 @@ def test_dates_are_read_in_other_languages(text: str, expected: list[When]) -> N
         ("mars de l'an dernier|marzo del año pasado|marzo dell'anno scorso|março do ano passado", When(2023, 3)),
         ("marca zeszłego roku|в марте прошлого года|maart vorig jaar|去年三月|昨年3月|작년 3월", When(2023, 3)),
         ("March 5th last year|on the 5th of March last year|去年三月五日", day(3, 5, 2023)),
-        ("in March two years ago", When(2022, 3)),
+        ("in March two years ago|March 2 years ago", When(2022, 3)),
+        ("between March and May last year", DateRange(When(2023, 3), When(2023, 5))),
+        ("since March last year", DateRange(When(2023, 3), day(5, 16))),
     ],
 )
 def test_relative_dates_are_counted_from_a_moment(texts: str, expected: When) -> None:
@@ -150,7 +152,7 @@ def test_relative_dates_are_counted_from_a_moment(texts: str, expected: When) ->
         "999999999 days ago", "many years ago", "some hundred days ago", "why python 3 may fail", "el hermano de Marco",
         "week past due",
         "a 3 day trip", "on Mondays", "5 a day", "in the week", "3개월", "3个月", "三个月", "第三天前", "二三日前",
-        "一天前端开发", "지난 주문", "이번 주제", "지난 해결", "이 일 전에", "두 달", "3일 전체",
+        "一天前端开发", "每三天前进", "지난 주문", "이번 주제", "지난 해결", "이 일 전에", "두 달", "3일 전체",
         "logs/05/Mar/2024/x", "5/Mad/2024",
     ],
 )  # fmt: skip

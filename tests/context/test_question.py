@@ -65,6 +65,7 @@ def test_a_question_asks_for_help_unless_it_looks_back(text: str, expected: bool
         ("What Will Happen To The Fox", ["happen", "fox"]),
         ("what may happen, in May", ["happen"]),
         ("what did May say in May", ["say"]),
+        ("what did An tell Do? So they left", ["an", "tell", "do", "left"]),
     ],
 )
 def test_a_word_that_only_asks_counts_where_it_is_the_name_of_a_person(text: str, expected: list[str]) -> None:

@@ -150,6 +150,7 @@ class Unread(NamedTuple):
     score: int
     content: Callable[[], str | None]  # as in a candidate; None if it is none
     read: Callable[[], Candidate]
+    time: Callable[[], int] = lambda: 0  # as in the order of a candidate; asked only of a copy
 
 
 class Piece(NamedTuple):
@@ -263,8 +264,16 @@ def assemble(
     return Context(text, manifest, filling.texts, parts, tuple(filling.left_out), policy)
 
 
+def _time(offered: Candidate | Unread) -> int:
+    return offered.time() if isinstance(offered, Unread) else offered.order[0]
+
+
 def _filled(filling: "_Filling", candidates: Sequence[Candidate | Unread], least: float) -> "_Filling":
     filling.take(candidates, least)
+    if newer := filling.newer:  # the same was said again: it has the time at which it was said last
+        older = {name: each for each in candidates if (found := newer.get(each.ref)) and (name := found.ref)}
+        filling = filling.again()
+        filling.take([newer.get(each.ref) or older.get(each.ref) or each for each in candidates], least)
     while not filling.is_full and (wider := filling.wider()):
         wider.take([candidate for candidate, _ in filling.chosen], -inf)
         if wider.is_full:
@@ -282,7 +291,8 @@ class _Filling:
     ) -> None:
         self.chosen: list[tuple[Candidate, PinnedPiece]] = []
         self.left_out: list[LeftOut] = []
-        self._contents: set[str] = set()
+        self.newer: dict[str, Candidate | Unread] = {}  # by the reference of what was chosen, its newest copy
+        self._contents: dict[str, Candidate] = {}
         self.texts: dict[str, str] = {}
         self._given = first, budget, asked, shown
         self._budget = budget
@@ -290,6 +300,10 @@ class _Filling:
         self._shown = shown
         self._longest = longest or max(_LEAST_TOKENS, budget.tokens // _USUAL_SHARE)
         self._sheet = Sheet(first)
+
+    def again(self) -> "_Filling":
+        """Returns an empty context for pieces of the same size."""
+        return _Filling(*self._given, self._longest)
 
     def wider(self) -> "_Filling | None":
         """Returns an empty context for longer pieces; None if nothing would change, or they would be too long."""
@@ -311,12 +325,17 @@ class _Filling:
                     continue
                 if content in self._contents:
                     reason = "copy"
+                    self._note_newer(self._contents[content], offered)
                 elif self._fits(offered.read() if isinstance(offered, Unread) else offered):
                     misses = 0
                     continue
                 else:
                     misses += 1
             self.left_out.append(LeftOut(offered.ref, reason, offered.score))
+
+    def _note_newer(self, chosen: Candidate, copy: Candidate | Unread) -> None:
+        if _time(copy) > _time(self.newer.get(chosen.ref, chosen)):
+            self.newer[chosen.ref] = copy
 
     @property
     def is_full(self) -> bool:
@@ -356,7 +375,7 @@ class _Filling:
         self.chosen.append((candidate, piece))
         self.texts[piece.text_hash] = text
         if candidate.content:
-            self._contents.add(candidate.content)
+            self._contents[candidate.content] = candidate
         return True
 
     def _span(self, candidate: Candidate, longest: int) -> Span:

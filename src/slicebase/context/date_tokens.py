@@ -52,7 +52,7 @@ _COMMON: Final = rf"""
 _DROPPED: Final = r"(?P<dropped>\d++)"  # a number that is part of something else
 _HAN_AND_KANA: Final = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
 # Not in words such as "frontend" and "first half", and in Korean not before another word, as in "the last order".
-_AGO: Final = r"[ ]?(?:前(?![端期半后後面])|전(?![체부])(?!문))"
+_AGO: Final = r"[ ]?(?:前(?![端期半后後面进進台往提景])|전(?![체부])(?!문))"
 _KOREAN_ENDS: Final = "(?![가-힣])|(?=에|의|부터|까지|말|은|는|도|엔|보다)"
 _UNSPACED: Final = rf"""
     (?:(?<!\d)(?P<y>\d{{4}})[ ]?[年년][ ]?)?(?P<m>(?<!\d)\d\d?|{HAN_MONTH})[ ]?[月월]

@@ -139,7 +139,7 @@ BETWEEN: Final = frozenset("between zwischen entre tra fra tussen między меж
 FROM: Final = frozenset("du del dal de da desde od с".split())  # noqa: SIM905
 LINKS: Final = frozenset("- of de del".split())  # noqa: SIM905 - between day, month and year
 # Between a month and "last year", or the other way round, two of them at most.
-LINKS_TO_A_YEAR: Final = LINKS | frozenset("d do dell des in im en em le l no van het w в".split())  # noqa: SIM905
+LINKS_TO_A_YEAR: Final = frozenset("of de del d do dell des in im en em le l no van het w в".split())  # noqa: SIM905
 
 # Words before a date that change nothing of what `before:` and `after:` take from it.
 BEFORE_DATES: Final = (

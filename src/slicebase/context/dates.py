@@ -142,7 +142,7 @@ def _around_month(given: Sequence[DateToken], place: int, today: date | None) ->
         earlier = _day_of_month(given, start - 2) if _makes_span(given, start - 1) else None
         if earlier and _text(given, start - 3) not in MONTHS:  # else it is a day of that month
             first, start = earlier, start - 2
-    elif first := _day_of_month(given, end):
+    elif not _relative_year(given, end, today) and (first := _day_of_month(given, end)):
         last, end = first, end + 1
         later = _day_of_month(given, end + 1) if _makes_span(given, end) else None
         if later and _text(given, end + 2) not in MONTHS:

@@ -30,7 +30,8 @@ class Question(Struct, frozen=True):
     wants_help: bool = False  # it asks what to do, or to do something, so what the user wants always counts
 
 
-_ALSO_NAMES = frozenset({"Will", "May"})  # of the words that only ask, those that are also names of people
+# Of the words that only ask, those that are also names of people.
+_ALSO_NAMES = frozenset({"An", "Do", "May", "My", "So", "Will"})
 _MAY = 5
 _MARKS = "\"'’“”(),;:.!?"
 # In English. Elsewhere the roles of turns make no difference.

@@ -7,11 +7,13 @@ as it is, for the verb to say that it does not exist.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from slicebase.core.ids import is_ulid
 from slicebase.core.refs import Ref, parse, prefixed
 from slicebase.core.short_ids import is_made, may_be_short, the_only
+from slicebase.errors import SlicebaseError
 from slicebase.files.body.rows import read_rows
 from slicebase.files.slice_file import SliceFile
 from slicebase.library.folder import SliceFolder
@@ -58,9 +60,12 @@ class Names:
 
     def _refuse_short(self, given: str, named: Ref, bare: Sequence[Ref]) -> None:
         """Raises `ambiguous-id` if what names one thing is also the short id of a thing of another kind."""
-        if may_be_short(given):  # else the database is not opened for it
-            others = [each for ref in bare if ref.kind != named.kind for each in self._beginning(ref)]
-            the_only(given, map(str, (named, *(each for each in others if is_made(each.name)))), "things")
+        if not may_be_short(given):  # the database is not opened for it
+            return
+        others: list[Ref] = []
+        with suppress(SlicebaseError):  # nothing of a database that cannot be opened is found by an id
+            others += [each for ref in bare if ref.kind != named.kind for each in self._beginning(ref)]
+        the_only(given, map(str, (named, *(each for each in others if is_made(each.name)))), "things")
 
     def complete(self, ref: Ref) -> Ref:
         """Returns a reference with complete ids."""

@@ -130,7 +130,13 @@ def build_context(
         merged = [each for each in merged if each.turn in passing]
     read_turns = _Turns(truth, query, request.last, merged)
     candidates: list[Candidate | Unread] = [
-        Unread(f"turn:{each.turn}", each.score, partial(read_turns.content, each), partial(read_turns.candidate, each))
+        Unread(
+            f"turn:{each.turn}",
+            each.score,
+            partial(read_turns.content, each),
+            partial(read_turns.candidate, each),
+            partial(read_turns.time, each),
+        )
         for each in merged
     ]
     undated = 0
@@ -253,6 +259,10 @@ class _Turns:
         if record.session not in self._sessions:
             self._sessions[record.session] = self._session(record.session)
         return turn_candidate(record, self._sessions[record.session], self._texts[found.turn], found)
+
+    def time(self, found: Ranked) -> int:
+        """Returns when a turn was said, in milliseconds."""
+        return from_text(self._record(found.turn).time)
 
     def _record(self, turn: str) -> TurnRecord:
         if turn not in self._records:

@@ -16,6 +16,7 @@ from slicebase.core.times import to_text
 from slicebase.errors import SlicebaseError, refuse_out_of_range
 from slicebase.index.entries import FileEntry, Filters
 from slicebase.library.recall import Recall, file_group, label_in_group
+from slicebase.verbs.names import shown_in_context
 from slicebase.verbs.parts import Parts
 from slicebase.verbs.record import built
 
@@ -79,6 +80,7 @@ def _newest_context(parts: Parts, tokens: int, known: ShownFiles) -> Context:
         terms=(),
         ranker=NEWEST,
         filters={"archived": False},
+        shown=shown_in_context(parts),
     )
 
 
