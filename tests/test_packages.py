@@ -55,7 +55,8 @@ def members(extra: str) -> set[str]:
 def minimums() -> dict[str, str]:
     """Returns the smallest declared version of every package that Slicebase and its features use."""
     features = [each for extra in members("all") for each in EXTRAS[extra]]
-    found = [re.fullmatch(r"([\w-]+)(?:\[[\w,]+\])?>=([\w.]+)(?:; .+)?", each) for each in DECLARED["dependencies"] + features]
+    pattern = re.compile(r"([\w-]+)(?:\[[\w,]+\])?>=([\w.]+)(?:; .+)?")
+    found = [pattern.fullmatch(each) for each in DECLARED["dependencies"] + features]
     return {match[1]: match[2] for match in found if match}
 
 

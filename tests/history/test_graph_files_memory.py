@@ -9,6 +9,7 @@ import pytest
 from slicebase.base import Slicebase
 from slicebase.history.graph_files import IN_MEMORY
 from tests.cli.test_history_graph import edge, turn
+from tests.conversations import on_file
 
 IO = Path("/proc/self/io")
 OF_A_TURN = 1_000  # bytes that may be in memory for each turn of a file: ids and edges, and no texts
@@ -48,7 +49,7 @@ def test_an_import_writes_each_page_a_few_times_however_scattered_its_keys_are(t
     with Slicebase.init(tmp_path) as memory:
         before = written()
         memory.import_([file])
-        pages = int(memory.truth.database.connection.pragma("page_count"))
+        pages = int(on_file(memory.truth).connection.pragma("page_count"))
         pages += int(memory.turn_index.ask(lambda: memory.turn_index._connection.pragma("page_count")))
         assert written() - before < 8 * pages
 
