@@ -240,7 +240,7 @@ def test_it_is_the_context_of_a_workspace_that_has_only_the_rows_up_to_that_time
             clock[0] = T + number * DAY
             old = rows[log][place : place + 1]
             added = memory.library.remember(logs[log], f"{word} and boats {number}", supersedes=old)
-            rows[log].append(added.ref.partition("/")[2])
+            rows[log] = [*(row for row in rows[log] if row not in old), added.ref.partition("/")[2]]
             if clock[0] == last:
                 then = [(path, path.read_bytes()) for path in (memory.root / ".slices").iterdir()]
         clock[0] = T + 20 * DAY
