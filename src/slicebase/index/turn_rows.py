@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from slicebase.index.word_vectors import WordVectors
 
 _MOST_TURNS: Final = 10_000  # of a batch
-_MOST_CHARACTERS: Final = 8 << 20  # of words, after which a batch ends
+_MOST_CHARACTERS: Final = 2 << 20  # of words, after which a batch ends
 
 _REMOVE: Final = (
     f"""
