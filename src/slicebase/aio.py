@@ -298,17 +298,12 @@ class Slicebase(Awaited):
 
     @classmethod
     def init(
-        cls,
-        folder: StrPath = ".",
-        driver: str | None = None,
-        *,
-        adopt: bool = False,
-        clock: Clock = time.time,
-        entropy: Entropy = os.urandom,
-        redact: bool = True,
-    ) -> Opening:
+        cls, folder: StrPath = ".", driver: str | None = None, *, adopt: bool = False, join: str | None = None,
+        clock: Clock = time.time, entropy: Entropy = os.urandom, redact: bool = True,
+    ) -> Opening:  # fmt: skip
         """Makes the folder a workspace and opens it, as `slicebase.Slicebase.init` does."""
-        return Opening(cls, "init", folder, driver, adopt=adopt, clock=clock, entropy=entropy, redact=redact)
+        given = {"adopt": adopt, "join": join, "clock": clock, "entropy": entropy, "redact": redact}
+        return Opening(cls, "init", folder, driver, **given)
 
     async def close(self) -> None:
         """Closes the database and the indexes, and ends the thread; a later verb opens them again."""

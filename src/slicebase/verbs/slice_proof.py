@@ -12,7 +12,7 @@ from slicebase.core.hashing import digest
 from slicebase.core.times import from_text, whole_seconds
 from slicebase.errors import SlicebaseError
 from slicebase.graph.binary32 import shortest
-from slicebase.graph.bundle import Bundle, GraphAround, Sibling, snapshot_hash
+from slicebase.graph.bundle import Bundle, GraphAround, Sibling, looked_at_beside, snapshot_hash
 from slicebase.graph.compact import CompactSession
 from slicebase.graph.export import ContextSlice, ExportedTurn, ExportFinding, SliceExport, compare
 from slicebase.graph.policy import DEFAULT, PRESETS, SlicePolicyV1, policy_with
@@ -159,7 +159,7 @@ class _Proof:
                     bundle.graph_snapshot_hash
                 ):
                     return
-            if self._is_damaged(found):
+            if self._is_damaged(graph, policy, {turn.id for turn in now.turns}):
                 return
             siblings = self._siblings()
             self._annotations(stored, siblings)
@@ -173,17 +173,19 @@ class _Proof:
             if self._drift and not self._findings and not any(each.stops for each in self._unchecked):
                 self._order(graph, policy)
 
-    def _is_damaged(self, now: ContextSlice) -> bool:
+    def _is_damaged(self, graph: TurnGraph, policy: SlicePolicyV1, selected: set[str]) -> bool:
         """Returns whether what slices are read from contradicts the records of the turns of then or of now.
 
         Otherwise that would look as if the graph had grown.
         """
         bundle, session = self._examined.bundle, self._export.turns[0].session_id
-        selected = {turn.id for turn in (*self._export.turns, *now.contents.turns)}
-        beside = {each.id for each in bundle.graph.siblings} if bundle else set()
-        stored = self._truth.turns.find(selected | beside)
+        here = selected.union(looked_at_beside(graph, selected, policy))
+        then = {turn.id for turn in self._export.turns} | (
+            {each.id for each in bundle.graph.siblings} if bundle else set()
+        )
+        stored = self._truth.turns.find(here | then)
         numbers = [each.seq for each in stored.values() if each.record.session == session]
-        differing = {*differing_turns(self._truth.database.connection, session, numbers), *(selected - stored.keys())}
+        differing = {*differing_turns(self._truth.database.connection, session, numbers), *(here - stored.keys())}
         if differing:
             what = f"turn:{min(differing)}" + (f" and {len(differing) - 1} more" if len(differing) > 1 else "")
             self._broken("graph", f"{_NOT_OF_RECORDS} of {what}; {_VERIFY}", None, None)
