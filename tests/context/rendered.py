@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from slicebase.context.words import Word
+
 
 class ReadPiece(NamedTuple):
     group: str
@@ -36,3 +38,7 @@ def _in_fence(group: str, lines: list[str]) -> Iterator[ReadPiece]:
     for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
         shown, _, label = lines[start].removeprefix(mark[1]).partition(" ")
         yield ReadPiece(group, shown, label, "\n".join(lines[start + 1 : end]))
+
+
+def words(text: str) -> list[Word]:
+    return [Word(each, each.removesuffix("s")) for each in text.split()]

@@ -35,6 +35,7 @@ def forest(trees: int, length: int) -> list[Turn]:
 
 
 @pytest.mark.parametrize("policy", [DEFAULT, FOCUSED, BROAD, SlicePolicyV1(max_radius=0)])
+@pytest.mark.sqlite
 def test_a_slice_of_a_large_session_is_that_of_the_complete_one(truth: Truth, policy: SlicePolicyV1) -> None:
     truth.turns.add(SESSION, forest(6, 120), annotate)
     whole = truth.sessions.whole("s")
@@ -53,6 +54,7 @@ def test_a_session_that_may_be_selected_completely_is_read_at_once(truth: Truth)
         assert isinstance(graph, CompactSession)
 
 
+@pytest.mark.sqlite
 def test_a_process_that_asks_often_reads_the_complete_session_and_caches_it(truth: Truth) -> None:
     truth.turns.add(SESSION, chain(LONG), annotate)
     kinds = []

@@ -7,8 +7,11 @@ from typing import Any
 import pytest
 
 import slicebase
+from bench.select import forest
+from bench.store import load
 from slicebase import Slicebase
 from slicebase.truth.schema import CHAIN_COLUMNS, CHAINS
+from slicebase.truth.stored_graph import StoredGraph
 from slicebase.truth.truth import Truth
 from tests.truth.postgres.conftest import Open, counting, ticking
 
@@ -87,3 +90,17 @@ def test_the_same_history_has_the_same_rows_and_answers_in_both_databases(
         assert stored[0][table] == there, table
     on, off = (found["verified"] for found in answers)
     assert (on.status, on.checked) == (off.status, off.checked)
+
+
+def test_a_session_that_is_read_turn_by_turn_gives_the_same_slices(on_server: Open, in_file: Open) -> None:
+    graph = forest(6_000)
+    anchors = [row.id for row in graph.rows[::500]]
+    found = []
+    for opened in (on_server, in_file):
+        with opened() as memory:
+            load(memory.truth, graph)
+            for anchor in anchors[:1]:
+                with memory.truth.sessions.around(anchor) as session:
+                    assert isinstance(session, StoredGraph)
+            found.append([memory.graph.select(anchor).export for anchor in anchors])
+    assert found[0] == found[1]
