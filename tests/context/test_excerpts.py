@@ -1,7 +1,10 @@
 """Excerpts: which part of a long text is shown."""
 
+import re
+from itertools import accumulate
+
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slicebase.context.excerpts import excerpt, forms_of
@@ -104,3 +107,26 @@ def test_an_excerpt_is_a_span_within_the_limit(text: str, terms: str, limit: int
     assert tokens(text[start:end]) <= limit
     if tokens(text) > limit:
         assert end > start
+
+
+# An accent, a flag, a family, a hand with a colour, a heart with a variation, a line end of two; then Hindi, the
+# flag of Wales, Thai, Korean in letters, and Japanese of half width.
+CHARACTERS = ["e\u0301\u0323", "\U0001f1ef\U0001f1f5", "\U0001f468\u200d\U0001f469\u200d\U0001f467",
+              "\U0001f44b\U0001f3fd", "\u2764\ufe0f", "\r\n", "x", "\u0928\u093f",
+              "\U0001f3f4\U000e0067\U000e0062\U000e0077\U000e006c\U000e0073\U000e007f", "\u0e17\u0e33",
+              "\u1112\u1161\u11ab", "\uff76\uff9e"]  # fmt: skip
+
+
+@settings(max_examples=40)
+@given(st.lists(st.sampled_from(CHARACTERS), min_size=30, max_size=60), st.integers(5, 40), st.sampled_from(CHARACTERS))
+def test_no_excerpt_begins_or_ends_inside_what_is_seen_as_one_character(
+    characters: list[str], limit: int, asked: str
+) -> None:
+    ends = {0, *accumulate(map(len, characters))}
+    start, end = excerpt("".join(characters), re.compile(re.escape(asked)), limit)
+    assert {start, end} <= ends
+
+
+def test_a_long_row_of_flags_is_cut_between_two() -> None:
+    text = "\U0001f1ef\U0001f1f5" * 50
+    assert {end % 2 for limit in range(2, 99) for end in excerpt(text, None, limit)} == {0}
