@@ -337,3 +337,13 @@ def test_filling_what_cannot_be_written_does_nothing(tmp_path: Path) -> None:
         database.fill(add("kite"))
     database.fill(add("weir"))
     assert database.ask(read) == ["heron", "weir"]
+
+
+def test_what_has_no_file_is_filled_in_memory_and_leaves_no_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    database = Disposable(None, LAYOUT)
+    database.fill(lambda connection: connection.execute("CREATE TABLE filled (x)"))
+    assert database.ask(lambda connection: connection.execute("SELECT count(*) FROM filled").get) == 0
+    assert list(tmp_path.iterdir()) == []

@@ -62,7 +62,6 @@ def serving(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], list[subprocess.
 
 def indexed(memory: Slicebase) -> dict[str, list[Any]]:
     with TurnIndex() as index:
-        index.fill(lambda: None)
         return index.ask(lambda: _rows(index, memory))
 
 

@@ -128,6 +128,9 @@ class Disposable:
 
     def fill(self, action: Callable[[apsw.Connection], object]) -> None:
         """Calls `action` with a connection to the file, for questions to come; not if the file cannot be used."""
+        if not self._has_file:
+            self._ask_memory(action)
+            return
         with suppress(_UnusableError, _DoubtfulError):
             self._ask_file(action)
 
