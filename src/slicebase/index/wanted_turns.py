@@ -1,7 +1,7 @@
 """Reads from the truth the turns that the index lacks, each with its text."""
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from slicebase.context.words import states_rule
 from slicebase.core.times import from_text
@@ -13,12 +13,13 @@ from slicebase.index.turn_schema import IndexedTurn, UnreadableRow
 if TYPE_CHECKING:  # keeps start-up fast
     from slicebase.truth.truth import Truth
 
+_PAGE: Final = 1_000  # turns that are asked for at once: a server sends all of them
 # Each record with its text. A record begins with the digest of its text, as it is written here.
 _DIGEST: Final = slice(len('{"content_hash":"'), len('{"content_hash":"sha256:') + 64)
 _WITH_TEXTS: Final = f"""
 SELECT turns.rowid, session, seq, record, bytes FROM turns LEFT JOIN texts ON texts.owner = 'session:' || turns.session
   AND texts.hash = unhex(substr(turns.record, {_DIGEST.stop - 64 + 1}, 64))
-WHERE turns.rowid > ? AND turns.rowid <= ? ORDER BY turns.rowid
+WHERE turns.rowid > ? AND turns.rowid <= ? ORDER BY turns.rowid LIMIT {_PAGE}
 """
 
 NoteRow = Callable[[UnreadableRow], object]
@@ -38,8 +39,7 @@ def wanted_turns(truth: "Truth", wanted: WantedTurns, note: NoteRow) -> Iterator
     with truth.database.errors():
         for link in _links(truth, note) if wanted.again or wanted.after == 0 else ():
             linked.setdefault(link.child, []).append(link.parent)
-        rows = truth.database.connection.execute(_WITH_TEXTS, (wanted.after, wanted.last))
-        for row, session, seq, stored, joined in rows:
+        for row, session, seq, stored, joined in _rows(truth, wanted.after, wanted.last):
             try:
                 record = read_turn(stored)
                 is_its_own = joined is not None and stored[_DIGEST] == record.content_hash.encode()
@@ -55,6 +55,16 @@ def wanted_turns(truth: "Truth", wanted: WantedTurns, note: NoteRow) -> Iterator
         for each in truth.turns.find(wanted.again).values():
             if (text := text_of(truth, each.record)) is not None:
                 yield _indexed(each.record, each.seq, text, linked)
+
+
+def _rows(truth: "Truth", after: int, last: int) -> Iterator[Any]:
+    """Yields the rows of turns after one up to another, page by page."""
+    before = -1
+    while after > before:  # until a page is empty
+        before = after
+        for row in truth.database.connection.execute(_WITH_TEXTS, (before, last)):
+            after = row[0]
+            yield row
 
 
 def _links(truth: "Truth", note: NoteRow) -> Iterator[LinkRecord]:
