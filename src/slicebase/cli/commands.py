@@ -22,6 +22,7 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
         "status": Command("status", "workspace:status", "Show what is in this workspace, and what is wrong with it."),
         "config": Command("config", "workspace:config", "Show the settings and their sources, or set one."),
         "demo": Command(None, "workspace:demo", "Show on a sample what a compaction forgot."),
+        "backup": Command("backup", "moves:backup", "Write a consistent copy of this workspace to one file."),
         "uninit": Command("uninit", "workspace:uninit", "Remove what init set up; slice files stay."),
     },
     "Remember": {
@@ -32,7 +33,9 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
         "disconnect": Command("library.disconnect", "write:disconnect", "Remove a link."),
         "refresh": Command("library.refresh", "write:refresh", "Update a derived file after its source changed."),
         "forget": Command("library.forget", "write:forget", "Archive a file: search and listings leave it out."),
-        "restore": Command("library.restore", "write:restore", "Bring an archived file back."),
+        "restore": Command(
+            "library.restore", "moves:restore", "Bring back an archived file, or a workspace from a backup."
+        ),
         "purge": Command("library.purge", "purge:purge", "Delete content permanently; a tombstone stays."),
     },
     "Find": {

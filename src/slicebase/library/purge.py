@@ -28,7 +28,7 @@ from slicebase.index.schema import FILES_LAYOUT
 from slicebase.index.turn_schema import CHUNKS_LAYOUT, TURNS_LAYOUT
 from slicebase.index.turns import TurnIndex
 from slicebase.index.upkeep import purged_turns
-from slicebase.library.exported import exported_files
+from slicebase.library.exported import EVERYTHING_EXPORTED, exported_files
 from slicebase.library.folder import FolderWriter, SliceFolder
 from slicebase.library.narratives import is_narrative, made_from_stored, source_of, stale_narratives
 from slicebase.library.payloads import remove_copy
@@ -324,7 +324,8 @@ class Purging:
     def _exports(self, report: PurgeReport, session: str | None) -> Iterator[str]:
         """Yields the files that what goes was exported to. Those in the library are slice files like others."""
         refs = [*(f"run:{run}" for run in report.runs), *(f"file:{file}" for file in report.files)]
-        named = {**{ref: ref for ref in refs}, **({session: f"session:{session}"} if session else {})}
+        named = {EVERYTHING_EXPORTED: "everything", **{ref: ref for ref in refs}}
+        named |= {session: f"session:{session}"} if session else {}
         for each in exported_files(self._workspace):
             if each.what in named and not Path(each.path).is_relative_to(self._workspace.library):
                 state = "" if each.is_there else ", which is no longer there: it may have been moved"

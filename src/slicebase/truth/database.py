@@ -209,6 +209,7 @@ class Opener(NamedTuple):
     adopt: bool = False  # take over a database of somebody else, or an older copy
     new_id: Callable[[], str] = lambda: os.urandom(16).hex()
     time: Callable[[], str] = lambda: to_text(time.time_ns() // 1_000_000)
+    restore: bool = False  # the same, of a copy that is put back, whoever made it
 
     def identity(self, before: str | None = None, log: int = 0) -> Identity:
         """Returns a new identity of the database."""
@@ -375,11 +376,11 @@ def _ensure_ours(connection: apsw.Connection, path: Path, opener: Opener) -> boo
     current, names = stated[-1], {identity.database for identity in stated}
     is_another = bool(opener.known) and not opener.known & names
     is_foreign = bool(opener.home) and current.home != opener.home
-    if opener.adopt:
+    if opener.adopt or opener.restore:
         with _transaction(connection):
-            log = head_of(connection, Chain(LOG)).length
-            kind = ADOPT if is_foreign or is_another else RESTORE
-            append_rows(connection, Chain("acts"), [act_row(kind, opener.identity(current.database, log))])
+            identity = opener.identity(current.database, head_of(connection, Chain(LOG)).length)
+            kind = ADOPT if (is_foreign or is_another) and not opener.restore else RESTORE
+            append_rows(connection, Chain("acts"), [act_row(kind, identity)])
             log_heads(connection, [Chain("acts")])
     elif is_foreign or is_another:
         whose = "was made by another user or machine" if is_foreign else "is not the one that this workspace had"
@@ -389,12 +390,11 @@ def _ensure_ours(connection: apsw.Connection, path: Path, opener: Opener) -> boo
             hint="if you trust it, `tt init --adopt` makes it the memory of this workspace",
             where=Where(str(path)),
         )
-    return opener.adopt
+    return opener.adopt or opener.restore
 
 
 def _file_id(path: Path) -> tuple[int, int] | None:
-    try:
+    with suppress(OSError, ValueError):
         status = os.stat(path)
-    except (OSError, ValueError):
-        return None
-    return status.st_dev, status.st_ino
+        return status.st_dev, status.st_ino
+    return None

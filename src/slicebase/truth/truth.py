@@ -154,6 +154,12 @@ def open_truth(
     return truth
 
 
+def open_copy(path: Path, around: Surroundings) -> Truth:
+    """Opens a copy of a database that is put back, whoever made it: a record in it says so, and gives it a new id."""
+    opener = Opener(home_digest(), restore=True, new_id=around.new_id, time=lambda: to_text(around.now()))
+    return Truth(path, opener=opener)
+
+
 def _has_content(path: Path) -> bool:
     try:
         return os.stat(path).st_size > 0

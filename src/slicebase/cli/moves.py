@@ -1,0 +1,86 @@
+"""Commands that keep a workspace as a whole: backup, and restore, which also brings an archived file back."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from slicebase.cli.file_options import complete_ids
+from slicebase.cli.options import (
+    created,
+    dry_run_option,
+    named_root,
+    open_base,
+    print_change,
+    provenance_of,
+    provenance_options,
+)
+from slicebase.cli.output import counted, json_option, note, print_json, print_text
+from slicebase.errors import Exit
+
+if TYPE_CHECKING:
+    from slicebase.moves.restoration import Restored
+
+_BACKUP = ".tar.zst"  # how the name of a backup ends
+
+
+@click.command()
+@click.argument("path", metavar="FILE")
+@json_option
+@click.pass_context
+def backup(ctx: click.Context, path: str, as_json: bool) -> None:
+    """Write one consistent copy of this workspace to FILE, a new .tar.zst, while others go on writing.
+
+    It has the database, the slice files and the settings. `tt restore FILE` puts it back.
+    """
+    made = open_base(ctx).backup(path)
+    if as_json:
+        print_json({**made._asdict(), "path": str(made.path)})
+        return
+    print_text(str(made.path))
+    for name in made.left_out:
+        note(f"left out  {name}: it is no regular file")
+    note(f"{counted(made.files, 'file')} and the database {made.database}, {made.bytes:,} bytes; heads {made.heads}")
+
+
+@click.command()
+@click.argument("file_id", metavar="ID|BACKUP", shell_complete=complete_ids)
+@click.argument("folder", required=False)
+@dry_run_option
+@provenance_options
+@json_option
+@click.pass_context
+def restore(ctx: click.Context, file_id: str, folder: str | None, dry_run: bool, as_json: bool) -> int:
+    """Bring an archived file back; or, from a BACKUP (*.tar.zst), a whole workspace.
+
+    The workspace is made in FOLDER (by default this folder), which may have no memory yet. All of it is verified before
+    any of it is put in place. Its database gets a new id, and keeps a record of that. Exit status 6 if something could
+    not be verified.
+    """
+    if not file_id.endswith(_BACKUP):
+        if folder is not None:
+            raise click.UsageError(f"FOLDER is for a backup, whose name ends in {_BACKUP}.")
+        change = open_base(ctx).library.restore(file_id, dry_run=dry_run, provenance=provenance_of(ctx))
+        print_change(change, as_json, dry_run=dry_run)
+        return Exit.DONE
+    if dry_run:
+        raise click.UsageError("--dry-run is for an archived file.")
+    from slicebase.base import Slicebase  # imported here for a fast start of the other commands
+
+    chosen = created(Path(folder) if folder else named_root(ctx) or Path.cwd())
+    with Slicebase.open(chosen, chosen) as memory:
+        done = memory.restore_backup(file_id)
+    if as_json:
+        print_json(_as_json(done))
+    else:
+        print_text(f"{done.verdict.status} {done.root}")
+        note(f"{counted(done.files, 'file')} and the database {done.before}, which is now {done.database}")
+        note(f"heads {done.heads}")
+    return done.verdict.exit
+
+
+def _as_json(done: "Restored") -> dict[str, Any]:
+    verdict = done.verdict
+    findings = [finding._asdict() for finding in verdict.findings]
+    proof = {"status": verdict.status, "checked": verdict.checked, "findings": findings}
+    return {**done._asdict(), "root": str(done.root), "verdict": proof}

@@ -1,0 +1,40 @@
+"""The verbs of a workspace as a whole: they keep it, and put it back.
+
+They are verbs of the one object that an application holds, which has them from here: each is about all of its parts at
+once, and none of them is needed for anything else.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from slicebase.verbs.parts import Parts
+from slicebase.workspace.surroundings import one_thread_at_a_time
+from slicebase.workspace.workspace import StrPath, given_path
+
+if TYPE_CHECKING:  # keeps start-up fast: a verb imports what it needs when it is called
+    from slicebase.moves.backup import Backup
+    from slicebase.moves.restoration import Restored
+
+
+@one_thread_at_a_time
+class WholeMemory(Parts):
+    """A workspace that can be kept as a whole."""
+
+    def backup(self, to: StrPath) -> "Backup":
+        """Writes the database, the slice files and the settings, as they are at one moment, to a new .tar.zst file."""
+        from slicebase.moves.backup import backup
+
+        return backup(self, _new_path(to))
+
+    def restore_backup(self, path: StrPath, *, progress: Callable[[str], None] = lambda what: None) -> "Restored":
+        """Puts a backup into this workspace, which has no memory yet, after all of it was verified."""
+        from slicebase.moves.restoration import restore_backup
+
+        self.close()
+        return restore_backup(self, given_path(path), progress)
+
+
+def _new_path(path: StrPath) -> Path:
+    """Returns the path of a file or folder to write."""
+    return given_path(path, "cannot-write")
