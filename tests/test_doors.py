@@ -39,7 +39,8 @@ SECRETS = [text.encode() for text in (TOKEN[:14], PASSWORD, PLAN)]  # the beginn
 FAMILIES = {Slicebase: "", Library: "library", Runs: "runs", Graph: "graph", Policies: "policies"}
 # Verbs that store nothing of their arguments, or whose arguments name what exists.
 READS = {
-    "Slicebase": "agents_md backup config context_again doctor export init lost lost_context lost_cost manifest open "
+    "Slicebase": "agents_md backup config context_again doctor export export_workspace import_workspace init "
+    "lost lost_context lost_cost manifest open "
     "narrate_session replay restore_backup search show validate verify why",
     "Library": "contract explore info later_snapshot part_links reader recall restore routine search disconnect stamp",
     "Runs": "begin_step bind blob compact events fork has_snapshot narrative next_step recorder report snapshot status "

@@ -391,6 +391,8 @@ class Slicebase(Awaited):
     cite = awaited(sync.Slicebase.cite)
     why = awaited(sync.Slicebase.why)
     backup = awaited(sync.Slicebase.backup)
+    export_workspace = awaited(sync.Slicebase.export_workspace)
+    import_workspace = awaited(sync.Slicebase.import_workspace)
     restore_backup = awaited(sync.Slicebase.restore_backup)
     seal = awaited(sync.Slicebase.seal)
     verify = awaited(sync.Slicebase.verify)

@@ -60,14 +60,11 @@ def first_session(memory: Slicebase) -> str:
 def everything(memory: Slicebase) -> dict[str, Any]:
     """Returns all rows of the truth but for acts and the log, by table."""
     connection = memory.truth.database.connection
-    tables = ("sessions", "turns", "links", "annotations", "events", "snapshots", "blobs", "policies", "policy_names",
-              "manifests", "evidence", "texts", "nodes_", "waiting", "runs", "steps", "items")  # fmt: skip
-    found = {}
-    for table in tables:
-        if table == "nodes_":
-            continue
-        found[table] = sorted(map(repr, connection.execute(f"SELECT * FROM {table}")))
-    return found
+    tables = (
+        "sessions", "turns", "links", "annotations", "events", "snapshots", "blobs", "policies", "policy_names",
+        "manifests", "evidence", "texts", "waiting", "runs", "steps", "items",
+    )  # fmt: skip
+    return {table: sorted(map(repr, connection.execute(f"SELECT * FROM {table}"))) for table in tables}
 
 
 def library(memory: Slicebase) -> dict[str, bytes]:

@@ -51,8 +51,8 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
         "replay": Command("replay", "context:replay", "Print the bytes of a recorded context again."),
     },
     "History": {
-        "import": Command("import_", "history:import_", "Import conversations from agents and chat exports."),
-        "export": Command("export", "history:export", "Write a session as a slice file, or a view as one HTML page."),
+        "import": Command("import_", "history:import_", "Import conversations of agents and chats, or a memory."),
+        "export": Command("export", "history:export", "Write a session, a page of HTML, or the complete memory."),
         "turns": Command("graph.turns", "sessions:turns", "List sessions and turns, or search their content."),
         "show": Command("show", "sessions:show", "Show what a reference names."),
         "slice": Command("graph.select", "slice:slice_", "Select the context slice around a turn."),

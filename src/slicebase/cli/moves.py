@@ -1,5 +1,8 @@
-"""Commands that keep a workspace as a whole: backup, and restore, which also brings an archived file back."""
+"""Commands about a workspace as a whole: backup, restore, and those parts of export and import."""
 
+import os
+import sys
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +22,9 @@ from slicebase.cli.output import counted, json_option, note, print_json, print_t
 from slicebase.errors import Exit
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from slicebase.moves.exchange import MoveConflict
     from slicebase.moves.restoration import Restored
 
 _BACKUP = ".tar.zst"  # how the name of a backup ends
@@ -84,3 +90,77 @@ def _as_json(done: "Restored") -> dict[str, Any]:
     findings = [finding._asdict() for finding in verdict.findings]
     proof = {"status": verdict.status, "checked": verdict.checked, "findings": findings}
     return {**done._asdict(), "root": str(done.root), "verdict": proof}
+
+
+# Exports
+
+
+def export_workspace(ctx: click.Context, path: str, as_json: bool) -> int:
+    """Exports the workspace of this call, and prints what was written."""
+    done = open_base(ctx).export_workspace(path)
+    conflicts = [conflict._asdict() for conflict in done.conflicts]
+    if as_json:
+        print_json({**done._asdict(), "path": str(done.path), "conflicts": conflicts})
+    else:
+        print_text(f"{done.path}: {counted(len(done.written), 'file')} written")
+        for name in done.ahead:
+            note(f"ahead     {name}: there is more of it there; `tt import` takes it")
+        if done.purged:
+            note(f"purged    {counted(done.purged, 'text')} taken out of the earlier export")
+        for name in done.left_out:
+            note(f"left out  {name}: it is no regular file")
+        _print_conflicts(done.conflicts)
+        note(f"heads     {done.heads}")
+    return Exit.CONFLICT if conflicts else Exit.DONE
+
+
+def is_export_of_workspace(path: str) -> bool:
+    """Returns whether a path looks like an export of a workspace, without reading much."""
+    if path.endswith(_BACKUP):
+        return True
+    if not os.path.isfile(os.path.join(path, "manifest.json")):
+        return False
+    from slicebase.moves.manifest import is_export  # imported here for a fast start of the other commands
+
+    return is_export(Path(path))
+
+
+def import_workspace(ctx: click.Context, path: str, as_json: bool) -> int:
+    """Takes an export into the workspace of this call, which is created if there is none, and prints what was taken."""
+    progress = (lambda what: note(f"taking {what} …")) if sys.stderr.isatty() else (lambda what: None)
+    done = open_base(ctx, create=True).import_workspace(path, progress=progress)
+    if as_json:
+        verdict = done.verdict
+        print_json({
+            **done._asdict(),
+            "path": str(done.path),
+            "conflicts": [conflict._asdict() for conflict in done.conflicts],
+            "refused": [error.as_json() for error in done.refused],
+            "verdict": verdict and {"status": verdict.status, "checked": verdict.checked},
+        })  # fmt: skip
+        return done.exit
+    print_text(f"taken     {_taken(done.taken)}")
+    for error in done.refused:
+        note(f"refused   {error} [{error.code}]")
+    if done.kept:
+        note(f"kept      {counted(done.kept, 'text')} that were purged there: `tt purge` takes them here, too")
+    _print_conflicts(done.conflicts)
+    if done.verdict:
+        print_text(f"verified  {done.verdict.status}")
+    state = "equal to those there" if done.heads == done.heads_there else f"there {done.heads_there}"
+    note(f"heads     {done.heads}, {state}")
+    return done.exit
+
+
+def _taken(names: "Sequence[str]") -> str:
+    """Returns what was taken, in words."""
+    kinds = Counter("file" if name.startswith("slices/") else name.partition(":")[0] for name in names)
+    several = [counted(kinds.pop(kind), kind) for kind in ("session", "run", "file") if kind in kinds]
+    return ", ".join([*several, *(name.replace("_", " ") for name in sorted(kinds))]) or "nothing that is not here"
+
+
+def _print_conflicts(conflicts: "Sequence[MoveConflict]") -> None:
+    for conflict in conflicts:
+        note(f"CONFLICT  {conflict.what}: both sides have what the other has not, and both stay as they are")
+        note(f"          here  {conflict.here}")
+        note(f"          there {conflict.there}")

@@ -14,6 +14,7 @@ from slicebase.core.hashing import canonical, digest_of_pieces
 from slicebase.errors import SlicebaseError, Where
 from slicebase.library.exported import EVERYTHING_EXPORTED, remember_export
 from slicebase.moves.archive import ARCHIVE_SUFFIX, Member, is_archive, packed
+from slicebase.moves.manifest import BACKUP
 from slicebase.moves.places import MANIFEST, SLICES
 from slicebase.moves.slices import library_files
 from slicebase.truth.transfer import Transfer, copy_to, heads_digest
@@ -23,7 +24,6 @@ from slicebase.workspace.boundary import private_database, real_path
 from slicebase.workspace.stage import stage, staging
 from slicebase.workspace.workspace import DATABASE, EXPORTS, SETTINGS, Workspace
 
-BACKUP: Final = "slicebase-backup"  # the format in the manifest
 BACKUP_VERSION: Final = 1
 
 

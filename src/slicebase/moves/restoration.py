@@ -10,7 +10,8 @@ import msgspec
 from slicebase.core.hashing import digest_of_pieces
 from slicebase.errors import SlicebaseError, Where
 from slicebase.moves.archive import bad_archive, unpacked
-from slicebase.moves.backup import BACKUP, BACKUP_VERSION
+from slicebase.moves.backup import BACKUP_VERSION
+from slicebase.moves.manifest import BACKUP
 from slicebase.moves.places import MANIFEST, SLICES
 from slicebase.truth.acts import identities
 from slicebase.truth.transfer import Transfer, heads_digest

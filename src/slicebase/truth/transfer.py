@@ -61,6 +61,22 @@ class MovedText(NamedTuple):
     stored: StoredText
 
 
+class MovedPurge(NamedTuple):
+    """The purge of one text: when, of which owner, its digest and that of what is left, why, and what was named."""
+
+    time: str
+    owner: str
+    text: str
+    left: str | None
+    reason: str
+    what: str
+
+    @property
+    def mark(self) -> str:
+        """What the tombstone says."""
+        return f"{self.time} {self.reason}".strip()
+
+
 class Transfer:
     """Reads what can be moved. Inside `reading`, it is one state of the database."""
 
@@ -100,21 +116,32 @@ class Transfer:
         for text_hash, data, purged in self._connection.execute(query, (owner,)):
             yield MovedText(text_hash, StoredText(data, purged))
 
-    def purges(self) -> list[PurgeRecord]:
-        """Returns the records of all purges, oldest first."""
+    def purges(self) -> list[MovedPurge]:
+        """Returns the purge that counts of each purged text, the last one, in the order of time."""
         rows: list[Any] = self._connection.execute(
             "SELECT seq, kind, record FROM acts WHERE kind = ? ORDER BY seq", (PURGE,)
         ).fetchall()
-        records = (read_act(*row).record for row in rows)
-        return [record for record in records if isinstance(record, PurgeRecord)]
+        found = {}
+        for record in (read_act(*row).record for row in rows):
+            for owner, name, left in record.texts if isinstance(record, PurgeRecord) else ():
+                found[owner, name] = MovedPurge(record.time, owner, name, left, record.reason, record.what)
+        return sorted(found.values(), key=lambda purge: (*purge[:3], purge.left or ""))
 
     def text_head(self, owner: str) -> tuple[int, str]:
-        """Returns how many texts an owner has, and a digest of their names and of which of them are purged."""
+        """Returns how many texts an owner has, and a digest of their names and of what is left of purged ones."""
         names = self._connection.execute("SELECT hash FROM texts WHERE owner = ? ORDER BY hash", (owner,)).fetchall()
         purged = self._connection.execute(
-            "SELECT hash FROM texts WHERE owner = ? AND purged IS NOT NULL", (owner,)
+            "SELECT hash, bytes FROM texts WHERE owner = ? AND purged IS NOT NULL", (owner,)
         ).fetchall()
-        return text_head((name for (name,) in names), {name for (name,) in purged})
+        return text_head((name for (name,) in names), dict(purged))
+
+    def purged_run(self, run: str) -> tuple[float, str | None] | None:
+        """Returns the cost of a run and why it stopped, if an event was purged: nothing else says so then."""
+        query = "SELECT 1 FROM texts WHERE owner = ? AND purged IS NOT NULL AND bytes IS NULL LIMIT 1"
+        if self._connection.execute(query, (f"run:{run}",)).fetchone() is None:
+            return None
+        row: Any = self._connection.execute("SELECT cost, stopped FROM runs WHERE run = ?", (run,)).fetchone()
+        return (float(row[0]), row[1]) if row else None
 
     def heads(self) -> Heads:
         """Returns the heads of everything that can be moved. Equal heads mean equal memory."""
@@ -150,9 +177,9 @@ def shared_head(keys: Iterable[str]) -> tuple[int, str]:
     return len(ordered), digest_of(ordered).removeprefix("sha256:")
 
 
-def text_head(names: Iterable[bytes], purged: "set[bytes]") -> tuple[int, str]:
-    """Returns how many texts there are, and a digest of their names, given in order, and of which are purged."""
-    marked = [name + (b"p" if name in purged else b"t") for name in names]
+def text_head(names: Iterable[bytes], purged: Mapping[bytes, bytes | None]) -> tuple[int, str]:
+    """Returns how many texts there are, and a digest of their names, in order, and of what is left of purged ones."""
+    marked = [name + (b"p" + raw_digest(purged[name] or b"") if name in purged else b"t") for name in names]
     return len(marked), raw_digest(b"".join(marked)).hex()
 
 

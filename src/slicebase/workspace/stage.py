@@ -12,7 +12,7 @@ from threading import get_native_id
 from typing import Final
 
 from slicebase.errors import SlicebaseError, Where
-from slicebase.workspace.atomic import file_errors, own_temporary, read_chunks, write_bytes
+from slicebase.workspace.atomic import file_errors, own_temporary, read_chunks, take_lock, write_bytes
 from slicebase.workspace.boundary import PRIVATE_MODE, inside, private_folder
 from slicebase.workspace.workspace import LOCAL, create_local_folder, own_folder
 
@@ -81,3 +81,15 @@ def place_database(source: Path, database: Path) -> None:
         raise SlicebaseError("file-exists", "there is a database already", where=Where(str(database))) from None
     finally:
         arriving.unlink(missing_ok=True)
+
+
+@contextmanager
+def folder_locked(folder: Path) -> Iterator[None]:
+    """Holds a lock on a folder itself, so that no file is left in it. Other processes wait for it."""
+    with file_errors(folder):
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        take_lock(descriptor, folder)
+        yield
+    finally:
+        os.close(descriptor)
