@@ -309,13 +309,19 @@ def test_what_was_purged_there_is_kept_here_and_said_and_what_was_purged_here_st
     done = other.import_workspace(folder)
     assert (done.kept, done.exit) == (1, Exit.DONE)
     assert done.heads != done.heads_there
-    assert other.truth.turn(name(0)).parts
-    assert not other.truth.turn(name(1)).parts
+    assert parts_of(other, 0)
+    assert not parts_of(other, 1)
     other.export_workspace(folder)
     with Slicebase.init(folder.parent / "third") as third:
         assert third.import_workspace(folder).exit == Exit.DONE
-        assert not third.truth.turn(name(0)).parts
-        assert not third.truth.turn(name(1)).parts
+        assert not parts_of(third, 0)
+        assert not parts_of(third, 1)
+
+
+def parts_of(memory: Slicebase, of: int) -> object:
+    found = memory.truth.turn(name(of))
+    assert found
+    return found.parts
 
 
 # Processes

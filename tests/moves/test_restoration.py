@@ -13,7 +13,7 @@ import zstandard
 from slicebase import Slicebase, SlicebaseError
 from slicebase.core.hashing import canonical, digest
 from slicebase.moves.archive import Member, packed
-from slicebase.truth.acts import RESTORE, acts
+from slicebase.truth.acts import RESTORE, Identity, acts
 from tests.kills import Killed, killed_at
 from tests.moves.memories import everything, filled, library, restored
 
@@ -41,6 +41,7 @@ def test_the_database_has_a_new_id_and_a_record_of_that_wherever_it_was_made(
     with Slicebase.open(tmp_path / "r") as memory:
         last = list(acts(memory.truth.database.connection))[-1]
         assert last.kind == RESTORE
+        assert isinstance(last.record, Identity)
         assert (last.record.before, last.record.database) == (done.before, done.database)
         assert memory.verify().status == "VERIFIED"
         assert memory.seal().sessions > 0

@@ -6,6 +6,7 @@ grew elsewhere is left as it is there; one that grew on both sides is a conflict
 
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -38,9 +39,9 @@ from slicebase.truth.transfer import (
     MovedRow,
     MovedText,
     Transfer,
+    head_of_texts,
     shared_head,
     shared_key,
-    text_head,
 )
 from slicebase.verbs.parts import Parts
 from slicebase.workspace.atomic import (
@@ -58,6 +59,7 @@ from slicebase.workspace.stage import folder_locked, stage, staging
 
 _MARK: Final = ".exporting"  # is there while somebody exports: the manifest is older than the files then
 _README: Final = "README.md"
+_ATTRIBUTES: Final = ".gitattributes"  # git leaves the ends of lines as they are
 _SCHEMAS: Final = "schemas"
 
 
@@ -113,6 +115,7 @@ def _exported(parts: Parts, folder: Path, place: Path) -> ExportReport:
     for path in left_behind(folder):
         remove(path, within=folder)
     export = _Export(parts, folder, SharedVersions(parts.workspace, place))
+    export.files()
     with parts.truth.database.reading():
         return export.run()._replace(path=place)
 
@@ -130,11 +133,20 @@ class _Export:
         self._ahead: list[str] = []
         self._conflicts: list[MoveConflict] = []
         self._purged = 0
+        self._left_out: list[str] = []
+
+    def files(self) -> None:
+        """Writes the files of the library, before the view of the database begins: what they name is in it then."""
+        self._write_mark()
+        self._parts.folder.journal.settle_if_free()
+        found, self._left_out = library_files(self._parts.workspace)
+        for file in found:
+            with suppress(FileNotFoundError):  # gone since the folder was listed
+                self._slice(f"{SLICES}/{file.name}", file.path)
 
     def run(self) -> ExportReport:
+        """Writes what the database has, and the manifest."""
         ours = self._transfer.heads()
-        files, left_out = library_files(self._parts.workspace)
-        self._write_mark()
         for kind in OWNED:
             for owner in self._transfer.owners(kind):
                 self._owner(kind, owner, ours)
@@ -145,8 +157,7 @@ class _Export:
         for owner in self._transfer.text_owners():
             if ours[f"{TEXTS}/{owner}"] != self._heads.get(f"{TEXTS}/{owner}"):
                 self._texts(owner)
-        for file in files:
-            self._slice(f"{SLICES}/{file.name}", file.path)
+        self._plain(_ATTRIBUTES, b"* -text\n")
         self._plain(_README, README.encode())
         for name, schema in export_schemas().items():
             self._plain(f"{_SCHEMAS}/{name}", schema)
@@ -157,7 +168,7 @@ class _Export:
         self._exchange.save()
         return ExportReport(
             self._folder, tuple(self._written), tuple(self._ahead), tuple(self._conflicts), self._purged,
-            tuple(left_out), manifest.digest,
+            tuple(self._left_out), manifest.digest,
         )  # fmt: skip
 
     # Chains of an owner
@@ -241,7 +252,7 @@ class _Export:
         head = FileHead("texts", owner, *told) if told else FileHead("texts", owner)
         ordered = [texts[name] for name in sorted(texts)]
         self._write(place_of_texts(owner), (encoded(line) for line in (head, *map(text_line, ordered))))
-        self._heads[f"{TEXTS}/{owner}"] = _head_of_texts(ordered)
+        self._heads[f"{TEXTS}/{owner}"] = head_of_texts(ordered)
 
     # Files
 
@@ -291,12 +302,6 @@ def _remainder(text: MovedText) -> tuple[int, int, str]:
     return (1, 0, "") if purged is None else (0, -1 if data is None else len(data), purged)
 
 
-def _head_of_texts(texts: Iterable[MovedText]) -> tuple[int, str]:
-    ordered = list(texts)
-    purged = {text.hash: text.stored.data for text in ordered if text.stored.purged is not None}
-    return text_head((text.hash for text in ordered), purged)
-
-
 def _bytes_of(path: Path) -> bytes | None:
     try:
         return read_bytes(path)
@@ -310,7 +315,7 @@ def _bytes_of(path: Path) -> bytes | None:
 def _found(folder: Path) -> ExportFolder:
     """Returns the export that a folder has; one that was interrupted is read from its files."""
     if os.path.lexists(folder / _MARK):
-        return ExportFolder(folder, _surveyed(folder))
+        return ExportFolder(folder, surveyed(folder))
     if os.path.lexists(folder / MANIFEST):
         return ExportFolder(folder, read_listing(folder, folder.name))
     others = [name for name in sorted(os.listdir(folder)) if not name.startswith(".")]
@@ -321,7 +326,7 @@ def _found(folder: Path) -> ExportFolder:
     return ExportFolder(folder, manifest_of({}, {}))
 
 
-def _surveyed(folder: Path) -> ExportManifest:
+def surveyed(folder: Path) -> ExportManifest:
     """Returns the manifest of what an interrupted export left, from every file that is one of an export."""
     heads: Heads = {}
     files: dict[str, ListedFile] = {}
@@ -338,7 +343,7 @@ def _surveyed(folder: Path) -> ExportManifest:
                 heads[name] = shared_head(keys) if keys else (rows[-1].seq, rows[-1].hash.hex())
         elif top == TEXTS:
             found = read_texts(place, path)
-            heads[f"{TEXTS}/{found.head.owner}"] = _head_of_texts(found.texts[name] for name in sorted(found.texts))
+            heads[f"{TEXTS}/{found.head.owner}"] = head_of_texts([found.texts[name] for name in sorted(found.texts)])
         elif top not in (SLICES, _SCHEMAS, _README, PURGES):
             continue
         files[path] = listed_file(folder, path)

@@ -148,7 +148,7 @@ def read_texts(path: Path, shown: str, owner: str | None = None) -> OwnedTexts:
         if isinstance(line, FileHead):
             _check_head(line, "texts", owner, where)
             head = line
-        else:
+        elif isinstance(line, TextLine):
             text = _text(line, where)
             if text.hash in found:
                 raise bad_line(f"the text {text.hash.hex()} is there twice", where)

@@ -5,7 +5,7 @@ added to since they were the same is a conflict: both heads are reported, and bo
 be proved is refused. The other owners are taken all the same.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
@@ -17,12 +17,21 @@ from slicebase.moves.exchange import MoveConflict, SharedVersions
 from slicebase.moves.exported import ExportFolder, OwnedTexts, place_of_rows
 from slicebase.moves.manifest import is_export
 from slicebase.moves.places import TEXTS
-from slicebase.moves.proof import UNREADABLE_ROW, MovedProof
+from slicebase.moves.proof import UNREADABLE_ROW, MovedProof, refuse
 from slicebase.moves.taken_files import take_files
 from slicebase.truth.chains import Chain
 from slicebase.truth.intake import Intake
 from slicebase.truth.policies import read_policy_name
-from slicebase.truth.transfer import OWNED, MovedRow, Transfer, heads_digest, shared_key
+from slicebase.truth.transfer import (
+    OWNED,
+    MovedRow,
+    MovedText,
+    Transfer,
+    head_of_texts,
+    heads_digest,
+    shared_head,
+    shared_key,
+)
 from slicebase.verbs.imports import index_new_turns
 from slicebase.verbs.parts import Parts
 from slicebase.verbs.verify import Verdict, verify_workspace
@@ -86,10 +95,11 @@ class _Import:
         self._transfer = Transfer(parts.truth.database)
         self._proof = MovedProof(parts)
         self._intake = Intake(parts.truth, export.purges())
-        self._texts = lru_cache(maxsize=4)(export.texts)
+        self._texts = lru_cache(maxsize=2)(self._read_texts)
         self._taken: list[str] = []
         self._conflicts: list[MoveConflict] = []
         self._refused: list[SlicebaseError] = []
+        self._gathered: dict[str, dict[bytes, MovedText]] = {}  # texts that the shared rows of a table name, by owner
 
     def run(self, progress: Callable[[str], None]) -> TakenReport:
         there, before = self._export.manifest.heads, self._transfer.heads()
@@ -166,6 +176,9 @@ class _Import:
         name = f"{kind}:{owner}"
         with self._one(name):
             rows = self._export.rows(place_of_rows(kind, owner), name)
+            for table, chain in chains.items():
+                last = (rows[table][-1].seq, rows[table][-1].hash.hex()) if table in rows else None
+                refuse(f"the head of {chain}", there.get(str(chain)), last)
             new = self._new(name, chains, rows)
             if new is None or not any(new.values()):
                 return
@@ -225,14 +238,42 @@ class _Import:
     def _shared(self, table: str) -> None:
         with self._one(table):
             known = {shared_key(table, row.values) for row in self._transfer.rows(Chain(table))}
-            count = 0
-            for row in self._export.shared(table):
-                key = shared_key(table, row.values)
-                if key not in known and self._take_shared(table, row):
-                    known.add(key)
-                    count += 1
+            rows = self._export.shared(table)
+            keys = [shared_key(table, row.values) for row in rows]
+            refuse(f"the head of {table}", self._export.manifest.heads.get(table), shared_head(keys) if keys else None)
+            new = {key: row for key, row in zip(keys, rows, strict=True) if key not in known}
+            self._gather(table, new.values())
+            count = sum([self._take_shared(table, row) for row in new.values()])
             if count:
                 self._taken.append(table)
+
+    def _gather(self, table: str, rows: Iterable[MovedRow]) -> None:
+        """Reads the texts that shared rows name, each file once, however the rows of owners are mixed."""
+        named: dict[str, list[bytes]] = {}
+        for row in rows:
+            if table in ("evidence", "blobs"):
+                owner, text = self._named(table, row)
+                named.setdefault(owner, []).append(text)
+        self._gathered = {}
+        for owner, texts in named.items():
+            given = self._texts(owner).texts
+            self._gathered[owner] = {each: given[each] for each in texts if each in given}
+
+    def _named(self, table: str, row: MovedRow) -> tuple[str, bytes]:
+        """Returns the owner and the hash of the text that evidence or a blob names."""
+        return self._proof.evidence(row) if table == "evidence" else (f"run:{row.values[0]}", row.values[1])
+
+    def _read_texts(self, owner: str) -> OwnedTexts:
+        """Returns the texts of an owner, which are those that the manifest has a head of."""
+        found = self._export.texts(owner)
+        ordered = [found.texts[name] for name in sorted(found.texts)]
+        if f"{TEXTS}/{owner}" in self._export.manifest.heads or ordered:
+            refuse(
+                f"the head of the texts of {owner}",
+                self._export.manifest.heads.get(f"{TEXTS}/{owner}"),
+                head_of_texts(ordered),
+            )
+        return found
 
     def _take_shared(self, table: str, row: MovedRow) -> bool:
         """Takes a shared row; returns false for one that is in conflict."""
@@ -240,12 +281,9 @@ class _Import:
             self._proof.policy(row)
         elif table == "policy_names":
             return self._take_name(row)
-        elif table == "evidence":
-            owner, quote = self._proof.evidence(row)
-            self._intake.keep(owner, [quote], self._texts(owner).texts)
-        elif table == "blobs":
-            owner = f"run:{row.values[0]}"
-            self._intake.keep(owner, [row.values[1]], self._texts(owner).texts)
+        elif table in ("evidence", "blobs"):
+            owner, text = self._named(table, row)
+            self._intake.keep(owner, [text], self._gathered[owner])
         else:
             return self._take_manifest(row)
         self._intake.append_shared(table, row.values)

@@ -6,7 +6,7 @@ JSON. Keys and hashes that are bytes are hex digits. Every line is one object; t
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Final, TypeVar
+from typing import Annotated, Any, ClassVar, Final, get_args
 
 import msgspec
 from msgspec import Meta, Struct
@@ -22,7 +22,6 @@ _BYTES: Final = frozenset({"turn", "child", "payload", "text", "hash"})  # colum
 _Digest = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}$")]
 _Uuid = Annotated[str, Meta(pattern=r"^[0-9a-f]{32}$")]
 _Number = Annotated[int, Meta(ge=1, le=2**53 - 1)]
-_Line = TypeVar("_Line")
 
 
 class FileHead(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -138,7 +137,7 @@ ROW_LINE: Final = msgspec.json.Decoder(_ROWS)
 TEXT_LINE: Final = msgspec.json.Decoder(TextLine)
 PURGE_LINE: Final = msgspec.json.Decoder(PurgeLine)
 _HEAD: Final = msgspec.json.Decoder(FileHead)
-_LINES: Final = {str(each.__struct_config__.tag): each for each in _ROWS.__args__}
+_LINES: Final[dict[str, Any]] = {str(each.__struct_config__.tag): each for each in get_args(_ROWS)}
 
 
 def row_line(table: str, row: MovedRow) -> ChainLine:
@@ -198,7 +197,7 @@ def encoded(line: Struct) -> bytes:
     return msgspec.json.encode(line) + b"\n"
 
 
-def read_lines(path: Path, shown: str, decoder: "msgspec.json.Decoder[_Line]") -> Iterator[FileHead | _Line]:
+def read_lines(path: Path, shown: str, decoder: "msgspec.json.Decoder[Any]") -> Iterator[Any]:
     """Yields the head of a file and then its lines. Raises `bad-move`, with the place, for a line that is none."""
     for number, line in enumerate(_split(path, shown), 1):
         where = Where(shown, number)

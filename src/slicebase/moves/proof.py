@@ -4,7 +4,7 @@ Hashes show only that rows are the ones that were exported. Here their records a
 their texts and each other.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import apsw
 
@@ -54,7 +54,7 @@ class MovedProof:
 
     # A session
 
-    def session(self, session: str, rows: dict[str, Sequence[MovedRow]]) -> None:
+    def session(self, session: str, rows: Mapping[str, Sequence[MovedRow]]) -> None:
         """Checks the records of a session that have arrived."""
         for row in rows.get("sessions", ()):
             record = read_session_record(row.values[0])

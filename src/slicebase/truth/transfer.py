@@ -5,7 +5,7 @@ manifests) is shared by all: two databases that have united it have the same, in
 belong to the database itself and stay in it, but for the purges, which tombstones need.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -123,14 +123,17 @@ class Transfer:
         ).fetchall()
         found = {}
         for record in (read_act(*row).record for row in rows):
-            for owner, name, left in record.texts if isinstance(record, PurgeRecord) else ():
-                found[owner, name] = MovedPurge(record.time, owner, name, left, record.reason, record.what)
+            if isinstance(record, PurgeRecord):
+                for owner, name, left in record.texts:
+                    found[owner, name] = MovedPurge(record.time, owner, name, left, record.reason, record.what)
         return sorted(found.values(), key=lambda purge: (*purge[:3], purge.left or ""))
 
     def text_head(self, owner: str) -> tuple[int, str]:
         """Returns how many texts an owner has, and a digest of their names and of what is left of purged ones."""
-        names = self._connection.execute("SELECT hash FROM texts WHERE owner = ? ORDER BY hash", (owner,)).fetchall()
-        purged = self._connection.execute(
+        names: list[Any] = self._connection.execute(
+            "SELECT hash FROM texts WHERE owner = ? ORDER BY hash", (owner,)
+        ).fetchall()
+        purged: list[Any] = self._connection.execute(
             "SELECT hash, bytes FROM texts WHERE owner = ? AND purged IS NOT NULL", (owner,)
         ).fetchall()
         return text_head((name for (name,) in names), dict(purged))
@@ -181,6 +184,12 @@ def text_head(names: Iterable[bytes], purged: Mapping[bytes, bytes | None]) -> t
     """Returns how many texts there are, and a digest of their names, in order, and of what is left of purged ones."""
     marked = [name + (b"p" + raw_digest(purged[name] or b"") if name in purged else b"t") for name in names]
     return len(marked), raw_digest(b"".join(marked)).hex()
+
+
+def head_of_texts(texts: Sequence[MovedText]) -> tuple[int, str]:
+    """Returns the head of an owner's texts, which are given in the order of their digests."""
+    purged = {text.hash: text.stored.data for text in texts if text.stored.purged is not None}
+    return text_head((text.hash for text in texts), purged)
 
 
 def heads_digest(heads: Heads) -> str:
