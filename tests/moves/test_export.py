@@ -114,6 +114,16 @@ def test_files_of_others_in_the_folder_stay_and_a_folder_of_others_is_refused(
         memory.export_workspace(memory.workspace.library / "inside")
 
 
+def test_what_a_killed_process_left_is_removed_by_the_next(memory: Slicebase, tmp_path: Path) -> None:
+    folder = tmp_path / "e"
+    memory.export_workspace(folder)
+    expected = contents(folder)
+    for place in (folder, folder / "sessions", folder / "texts" / "session"):
+        (place / ".slicebase-writing-999999999-1").write_text("half of a conversation")
+    memory.export_workspace(folder)
+    assert contents(folder) == expected
+
+
 def test_no_write_follows_a_link_out_of_the_folder(memory: Slicebase, tmp_path: Path) -> None:
     folder = tmp_path / "e"
     folder.mkdir()

@@ -112,8 +112,9 @@ def _to_archive(parts: Parts, path: Path) -> ExportReport:
 
 
 def _exported(parts: Parts, folder: Path, place: Path) -> ExportReport:
-    for path in left_behind(folder):
-        remove(path, within=folder)
+    for inner in {folder, *(path.parent for path in folder.rglob("*") if not path.is_relative_to(folder / ".git"))}:
+        for path in left_behind(inner):
+            remove(path, within=folder)
     export = _Export(parts, folder, SharedVersions(parts.workspace, place))
     export.files()
     with parts.truth.database.reading():

@@ -16,7 +16,7 @@ from slicebase.truth.texts import StoredText
 from slicebase.truth.transfer import MOVED_COLUMNS, MovedRow, MovedText
 from slicebase.workspace.atomic import read_chunks
 
-_LONGEST: Final = 1 << 30  # bytes of a line, as SQLite has it for a text
+_LONGEST: Final = 512 << 20  # bytes of a line: more than any text of ours has in JSON
 _BYTES: Final = frozenset({"turn", "child", "payload", "text", "hash"})  # columns that are hex digits in a line
 
 _Digest = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}$")]
@@ -213,7 +213,7 @@ def _split(path: Path, shown: str) -> Iterator[bytes]:
         first, *others = chunk.split(b"\n")
         left.append(first)
         if sum(map(len, left)) > _LONGEST:
-            raise SlicebaseError("too-large", "a line is longer than 1 GiB", where=Where(shown))
+            raise SlicebaseError("too-large", "a line is longer than 512 MiB", where=Where(shown))
         for line in others:
             yield b"".join(left)
             left = [line]
