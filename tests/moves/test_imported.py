@@ -12,7 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from slicebase import Slicebase
+from slicebase.core.hashing import digest
 from slicebase.errors import Exit, SlicebaseError
+from slicebase.graph.turn import Edge
 from slicebase.truth.transfer import Transfer, heads_digest
 from tests.conversations import name, store, turn
 from tests.moves.memories import everything, filled, first_session, library, purge_something
@@ -67,6 +69,37 @@ def test_a_copy_goes_on_like_the_memory_it_came_from(kept: Path, tmp_path: Path)
         assert copy.verify().status == "VERIFIED"
         assert copy.graph.select(f"turn:{name('new')}").export
         assert copy.seal().sessions == 2
+
+
+ODD = [
+    "A", "a", "..", ".", "con", "CON", "a/b", "a\\b", "x\ny", "é" * 300, "s#agent-1", "S#agent-1", " ", "~", "-",
+    "a~0000", "x" * 5000, "../../etc", "\x00n", "sessions", "s:t",
+]  # fmt: skip
+
+
+def test_owners_with_odd_names_forks_links_and_binary_content_are_moved(tmp_path: Path) -> None:
+    """Whatever a session is called, it has a file of its own, and none outside the folder."""
+    with Slicebase.init(tmp_path / "w") as memory, Slicebase.init(tmp_path / "c") as copy:
+        for number, session in enumerate(ODD):
+            pair = [turn(f"{number}-a", session=session), turn(f"{number}-b", f"{number}-a", session=session)]
+            store(memory.truth, pair)
+        store(memory.truth, [turn("child", "parent", session="first"), turn("parent", session="last")])
+        edges = [Edge(name("0-b"), name("1-b"), "reference"), Edge(name("missing"), name("1-a"), "branch")]
+        memory.truth.turns.link(edges)
+        for run in ("Z", "z", "origin"):
+            memory.runs.start(run, "Find it.", "Found.")
+        memory.runs.log("origin", [{"type": "OBSERVE_DONE", "step": 1, "payload": {"text": "seen"}}])
+        memory.runs.compact("origin")
+        memory.runs.fork("origin", "a-fork")  # comes before the run that it continues
+        data = bytes(range(256)) * 500
+        memory.runs.log("origin", [{"type": "note", "payload": {"blob": digest(data)}}], blobs={digest(data): data})
+        memory.export_workspace(tmp_path / "e")
+        done = copy.import_workspace(tmp_path / "e")
+        assert (done.exit, done.heads) == (Exit.DONE, done.heads_there)
+        assert everything(copy) == everything(memory)
+        copy.export_workspace(tmp_path / "again")
+    assert contents(tmp_path / "again") == contents(tmp_path / "e")
+    assert len({path.casefold() for path in contents(tmp_path / "e")}) == len(contents(tmp_path / "e"))
 
 
 # Random histories

@@ -19,7 +19,7 @@ from slicebase.cli.options import (
     provenance_options,
 )
 from slicebase.cli.output import counted, json_option, note, print_json, print_text
-from slicebase.errors import Exit
+from slicebase.errors import Exit, SlicebaseError, Where
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -73,6 +73,9 @@ def restore(ctx: click.Context, file_id: str, folder: str | None, dry_run: bool,
         raise click.UsageError("--dry-run is for an archived file.")
     from slicebase.base import Slicebase  # imported here for a fast start of the other commands
 
+    if not os.path.isfile(file_id):  # before a folder is created for it
+        hint = "`tt backup FILE` writes one"
+        raise SlicebaseError("no-input", "there is no such backup", hint=hint, where=Where(file_id))
     chosen = created(Path(folder) if folder else named_root(ctx) or Path.cwd())
     with Slicebase.open(chosen, chosen) as memory:
         done = memory.restore_backup(file_id)

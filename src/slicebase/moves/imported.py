@@ -37,7 +37,7 @@ from slicebase.verbs.parts import Parts
 from slicebase.verbs.verify import Verdict, verify_workspace
 from slicebase.workspace.atomic import create_folder
 from slicebase.workspace.boundary import real_path
-from slicebase.workspace.stage import stage, staging
+from slicebase.workspace.stage import folder_locked, stage, staging
 
 
 class TakenReport(NamedTuple):
@@ -72,9 +72,9 @@ def import_workspace(parts: Parts, path: Path, progress: Callable[[str], None]) 
         raise SlicebaseError("no-input", "there is no such export", hint=hint, where=Where(str(path)))
     real = real_path(path)
     if not is_archive(path):
-        return (
-            _Import(parts, ExportFolder(real), SharedVersions(parts.workspace, real)).run(progress)._replace(path=path)
-        )
+        with folder_locked(real):  # nobody exports into it meanwhile
+            taken = _Import(parts, ExportFolder(real), SharedVersions(parts.workspace, real))
+            return taken.run(progress)._replace(path=path)
     with staging(parts.workspace.root) as staged:
         folder = staged / real.name.partition(".")[0]
         create_folder(folder, within=staged)

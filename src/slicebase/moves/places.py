@@ -26,7 +26,7 @@ def name_of_owner(owner: str) -> str:
     """Returns the name of the file for an owner: its own where that is plain, else a part of it and its digest."""
     if _PLAIN.fullmatch(owner) and not _RESERVED.fullmatch(owner):
         return owner
-    shown = _OTHER.sub("-", owner.lower())[:_SHOWN].strip("-_")
+    shown = _OTHER.sub("-", owner.lower())[:_SHOWN].strip("-_") or "other"
     return f"{shown}~{raw_digest(owner.encode('utf-8', 'surrogatepass')).hex()[:16]}"
 
 

@@ -3,6 +3,7 @@
 The name of a staging folder says which process works in it. What a killed process left is removed by the next one.
 """
 
+import errno
 import os
 import shutil
 from collections.abc import Iterable, Iterator
@@ -85,11 +86,18 @@ def place_database(source: Path, database: Path) -> None:
 
 @contextmanager
 def folder_locked(folder: Path) -> Iterator[None]:
-    """Holds a lock on a folder itself, so that no file is left in it. Other processes wait for it."""
+    """Holds a lock on a folder itself, so that no file is left in it. Other processes wait for it.
+
+    On a network disk that knows no locks, nobody waits.
+    """
     with file_errors(folder):
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        take_lock(descriptor, folder)
+        try:
+            take_lock(descriptor, folder)
+        except OSError as error:
+            if error.errno not in (errno.ENOLCK, errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS, errno.EBADF):
+                raise
         yield
     finally:
         os.close(descriptor)
