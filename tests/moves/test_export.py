@@ -5,6 +5,7 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
+import apsw
 import jsonschema
 import pytest
 
@@ -122,6 +123,27 @@ def test_what_a_killed_process_left_is_removed_by_the_next(memory: Slicebase, tm
         (place / ".slicebase-writing-999999999-1").write_text("half of a conversation")
     memory.export_workspace(folder)
     assert contents(folder) == expected
+
+
+def test_what_contradicts_its_hash_here_is_named_and_not_written(memory: Slicebase, tmp_path: Path) -> None:
+    database = memory.workspace.database
+    session = first_session(memory)
+    memory.close()
+    connection = apsw.Connection(str(database))
+    connection.execute("DROP TRIGGER turns_fixed; DROP TRIGGER texts_fixed; DROP TRIGGER evidence_fixed")
+    connection.execute("UPDATE turns SET hash = zeroblob(32) WHERE session = ? AND seq = 3", (session,))
+    connection.execute("UPDATE evidence SET chunk = 'turn:x' WHERE seq = 2")
+    connection.execute("UPDATE texts SET bytes = x'00' WHERE owner = 'run:own'")
+    connection.close()
+    report = memory.export_workspace(tmp_path / "e")
+    assert {f"session:{session}", "evidence"} < set(report.broken)
+    assert any(each.startswith("run:own text") for each in report.broken)
+    assert "runs/own.jsonl" in report.written
+    assert f"sessions/{session}.jsonl" not in report.written
+    with Slicebase.init(tmp_path / "r") as copy:
+        done = copy.import_workspace(tmp_path / "e")
+        assert len(done.taken) > 3
+        assert copy.verify().status != "BROKEN"
 
 
 def test_no_write_follows_a_link_out_of_the_folder(memory: Slicebase, tmp_path: Path) -> None:

@@ -154,7 +154,8 @@ def export(
     file or a recorded context. It needs no server and loads nothing, so that it can be attached to an issue.
 
     --workspace writes all that the memory has, with hashes; `tt import` takes it in elsewhere. Run again, it writes
-    what is new, and removes nothing but what was purged. Exit status 5 if something there has changed, too.
+    what is new, and removes nothing but what was purged. Exit status 5 if something there has changed, too,
+    1 if something here contradicts its hash.
     """
     if workspace is not None:
         if reference or path or as_html:

@@ -112,9 +112,11 @@ def export_workspace(ctx: click.Context, path: str, as_json: bool) -> int:
             note(f"purged    {counted(done.purged, 'text')} taken out of the earlier export")
         for name in done.left_out:
             note(f"left out  {name}: it is no regular file")
+        for name in done.broken:
+            note(f"BROKEN    {name}: it contradicts its hash, and was not written; `tt verify` says more")
         _print_conflicts(done.conflicts)
         note(f"heads     {done.heads}")
-    return Exit.CONFLICT if conflicts else Exit.DONE
+    return Exit.CONFLICT if conflicts else Exit.FINDINGS if done.broken else Exit.DONE
 
 
 def is_export_of_workspace(path: str) -> bool:

@@ -11,6 +11,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from slicebase.core.hashing import raw_digest
 from slicebase.errors import SlicebaseError, Where
 from slicebase.library.exported import EVERYTHING_EXPORTED, remember_export
 from slicebase.moves.archive import Member, is_archive, packed, unpacked
@@ -71,7 +72,8 @@ class ExportReport(NamedTuple):
     ahead: tuple[str, ...]
     conflicts: tuple[MoveConflict, ...]
     purged: int  # texts that were taken out of the earlier export
-    left_out: tuple[str, ...]
+    left_out: tuple[str, ...]  # files that are none
+    broken: tuple[str, ...]  # what contradicts its hash here, and is not written
     heads: str
 
 
@@ -135,6 +137,7 @@ class _Export:
         self._conflicts: list[MoveConflict] = []
         self._purged = 0
         self._left_out: list[str] = []
+        self._broken: list[str] = []
 
     def files(self) -> None:
         """Writes the files of the library, before the view of the database begins: what they name is in it then."""
@@ -169,7 +172,7 @@ class _Export:
         self._exchange.save()
         return ExportReport(
             self._folder, tuple(self._written), tuple(self._ahead), tuple(self._conflicts), self._purged,
-            tuple(self._left_out), manifest.digest,
+            tuple(self._left_out), tuple(self._broken), manifest.digest,
         )  # fmt: skip
 
     # Chains of an owner
@@ -194,6 +197,9 @@ class _Export:
             self._ahead.append(f"{kind}:{owner}")
         else:
             rows = {table: list(self._transfer.rows(Chain(table, owner))) for table in names}
+            if not all(follows(table, some) for table, some in rows.items()):
+                self._broken.append(f"{kind}:{owner}")
+                return
             self._write_rows(path, f"{kind}:{owner}", rows)
             self._heads.update({name: ours[name] for name in names.values() if name in ours})
 
@@ -216,7 +222,11 @@ class _Export:
         rows = self._before.shared(table)
         known = {shared_key(table, row.values) for row in rows}
         names = {row.values[0]: shared_key(table, row.values) for row in rows} if table == "policy_names" else {}
-        for row in self._transfer.rows(Chain(table)):
+        ours = list(self._transfer.rows(Chain(table)))
+        if not follows(table, ours):
+            self._broken.append(table)
+            return
+        for row in ours:
             key = shared_key(table, row.values)
             if names.get(row.values[0], key) != key:
                 self._conflicts.append(MoveConflict(f"policy {row.values[0]}", key, names[row.values[0]]))
@@ -243,7 +253,9 @@ class _Export:
         texts = dict(before.texts)
         for text in self._transfer.texts(owner):
             there = texts.get(text.hash)
-            if there is None or _remainder(text) < _remainder(there):
+            if text.stored.purged is None and raw_digest(text.stored.data or b"") != text.hash:
+                self._broken.append(f"{owner} text sha256:{text.hash.hex()}")
+            elif there is None or _remainder(text) < _remainder(there):
                 self._purged += there is not None
                 texts[text.hash] = text
         if texts == before.texts:
@@ -295,6 +307,16 @@ class _Export:
 
     def _write_mark(self) -> None:
         write_bytes(self._folder / _MARK, [b""], within=self._folder, temporary=own_temporary())
+
+
+def follows(table: str, rows: Iterable[MovedRow]) -> bool:
+    """Returns whether each row of a chain has the hash that follows from it and the row before it."""
+    before = b""
+    for row in rows:
+        if row_hash(table, before, row.values) != row.hash:
+            return False
+        before = row.hash
+    return True
 
 
 def _remainder(text: MovedText) -> tuple[int, int, str]:
