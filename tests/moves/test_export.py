@@ -146,6 +146,26 @@ def test_what_contradicts_its_hash_here_is_named_and_not_written(memory: Sliceba
         assert copy.verify().status != "BROKEN"
 
 
+def test_an_older_manifest_beside_newer_files_is_written_again(memory: Slicebase, tmp_path: Path) -> None:
+    """As after a merge of git that took the manifest of one side."""
+    folder = tmp_path / "e"
+    memory.export_workspace(folder)
+    manifest = (folder / "manifest.json").read_bytes()
+    memory.runs.log("own", [{"type": "note", "payload": {"text": "one more"}}])
+    memory.export_workspace(folder)
+    expected = contents(folder)
+    (folder / "manifest.json").write_bytes(manifest)
+    memory.export_workspace(folder)
+    assert contents(folder) == expected
+    run = folder / "runs" / "own.jsonl"
+    run.write_bytes(run.read_bytes().replace(b'"seq":2', b'"seq":3', 1))
+    (folder / "manifest.json").write_bytes(manifest)
+    with pytest.raises(SlicebaseError) as caught:
+        memory.export_workspace(folder)
+    assert caught.value.code == "bad-move"
+    assert "own.jsonl:3" in str(caught.value)
+
+
 def test_no_write_follows_a_link_out_of_the_folder(memory: Slicebase, tmp_path: Path) -> None:
     folder = tmp_path / "e"
     folder.mkdir()

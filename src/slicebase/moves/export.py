@@ -117,19 +117,30 @@ def _exported(parts: Parts, folder: Path, place: Path) -> ExportReport:
     for inner in {folder, *(path.parent for path in folder.rglob("*") if not path.is_relative_to(folder / ".git"))}:
         for path in left_behind(inner):
             remove(path, within=folder)
-    export = _Export(parts, folder, SharedVersions(parts.workspace, place))
+    versions = SharedVersions(parts.workspace, place)
+    try:
+        return _written(parts, _Export(parts, _found(folder), versions))._replace(path=place)
+    except SlicebaseError as error:
+        if error.code != "bad-move":
+            raise
+    # The manifest and the files are of two exports, as after a merge of git: the files say themselves what they have.
+    there = ExportFolder(folder, surveyed(folder))
+    return _written(parts, _Export(parts, there, versions))._replace(path=place)
+
+
+def _written(parts: Parts, export: "_Export") -> ExportReport:
     export.files()
     with parts.truth.database.reading():
-        return export.run()._replace(path=place)
+        return export.run()
 
 
 class _Export:
-    def __init__(self, parts: Parts, folder: Path, exchange: SharedVersions) -> None:
+    def __init__(self, parts: Parts, before: ExportFolder, exchange: SharedVersions) -> None:
         self._parts = parts
-        self._folder = folder
+        self._before = before
+        self._folder = before.folder
         self._exchange = exchange
         self._transfer = Transfer(parts.truth.database)
-        self._before = _found(folder)
         self._files: dict[str, ListedFile] = self._before.manifest.by_path()
         self._heads: Heads = dict(self._before.manifest.heads)
         self._written: list[str] = []

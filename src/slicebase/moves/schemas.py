@@ -52,8 +52,9 @@ in the order of their names. Two memories with the same digest have the same con
 ## Share it
 
 Keep this folder in git or on a shared disk: import, then export, on each machine. What grew is added, what is here is
-never removed, and what two machines changed differently is reported. If git reports a conflict here, take the version
-of one side as it is (nothing here is the only copy), import it, and export again.
+never removed, and what two machines changed differently is reported. If git reports a conflict here, take this folder
+whole from one side (`git checkout MERGE_HEAD -- FOLDER`), import it, export again, and commit: nothing here is the
+only copy.
 """
 
 
