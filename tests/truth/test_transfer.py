@@ -59,8 +59,8 @@ def test_heads_name_all_content_and_change_with_each_of_it(tmp_path: Path) -> No
     assert list(transfer.rows(Chain("turns", "s"), after=1)) == rows[1:]
 
 
-@given(st.lists(st.text(max_size=5), max_size=6), st.randoms())
-def test_what_is_shared_has_the_same_head_in_any_order(keys: list[str], chance: object) -> None:
+@given(st.lists(st.text(max_size=5), max_size=6))
+def test_what_is_shared_has_the_same_head_in_any_order(keys: list[str]) -> None:
     assert shared_head(keys) == shared_head(sorted(keys, reverse=True)) == shared_head([*keys, *keys])
 
 

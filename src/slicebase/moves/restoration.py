@@ -130,7 +130,9 @@ def _refuse_memory(workspace: Workspace, slices: dict[str, Path]) -> None:
         raise SlicebaseError(
             "has-memory",
             f"the workspace has {what} already",
-            hint="restore into another folder; `tt import` adds what an export has",
+            hint="restore into another folder; `tt import` adds what an export has"
+            if has_database
+            else f"restore into another folder; or move {LIBRARY}/ away first, and let git bring its version back",
             where=Where(str(workspace.root)),
         )
 
