@@ -215,7 +215,25 @@ def test_a_lie_whose_hashes_are_all_right_is_not_taken(lie: str, forged: Forged,
     assert any("'t'" in row for row in rows["turns"]) or isinstance(report, SlicebaseError)  # what is true is taken
 
 
-VALUES = [None, "", 0, 1, -1, 2**63, 1.5, "x", [], {}, NONE, "2026-01-01T00:00:00.000Z", True, "user", "s", "t", "r"]
+VALUES: list[Any] = [
+    None,
+    "",
+    0,
+    1,
+    -1,
+    2**63,
+    1.5,
+    "x",
+    [],
+    {},
+    NONE,
+    "2026-01-01T00:00:00.000Z",
+    True,
+    "user",
+    "s",
+    "t",
+    "r",
+]
 
 
 def mutated(value: Any, chance: Random) -> Any:

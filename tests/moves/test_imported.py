@@ -357,6 +357,21 @@ def parts_of(memory: Slicebase, of: int) -> object:
     return found.parts
 
 
+def test_a_purge_leaves_nothing_in_what_is_kept_to_merge_with_or_was_being_put_together(two: Any) -> None:
+    one, _, folder = two
+    page = one.library.create("Secret", "A page.", body="An unmistakable sentence that stands nowhere else.\n").id
+    one.export_workspace(folder)
+    left = one.workspace.local("staging-999999999-1")
+    left.mkdir()
+    (left / "half").write_text("An unmistakable sentence that stands nowhere else.\n")
+    assert one.library.purge(page, reason="a test").purge.remnants == ()
+    assert not [path for path in one.root.rglob("*") if path.is_file() and b"unmistakable" in path.read_bytes()]
+    one.import_workspace(folder)
+    assert b"unmistakable" not in library(one)[f"{page}.slice"]
+    one.export_workspace(folder)
+    assert not [path for path in folder.rglob("*") if path.is_file() and b"unmistakable" in path.read_bytes()]
+
+
 # Processes
 
 

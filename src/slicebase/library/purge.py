@@ -52,7 +52,8 @@ from slicebase.truth.erasure import (
 from slicebase.truth.truth import Truth
 from slicebase.workspace.atomic import left_behind, locked, remove
 from slicebase.workspace.repository import other_worktrees, repository_of
-from slicebase.workspace.workspace import LOCAL, Workspace, own_folder
+from slicebase.workspace.stage import remove_left_staging
+from slicebase.workspace.workspace import EXCHANGED, LOCAL, Workspace, own_folder
 
 _TRIES: Final = 3  # the last one plans while nobody else can write
 _PATIENCE: Final = 120.0  # seconds that a purge waits for another one
@@ -246,6 +247,7 @@ class Purging:
         root = self._workspace.root
         for path in chain(*map(left_behind, (self._workspace.library, root / LOCAL))):
             remove(path, within=root)
+        remove_left_staging(root)
 
     def _purge_files(self, writer: FolderWriter, plan: PurgePlan) -> None:
         """Replaces slice files by tombstones (ruling 31), and deletes the payloads that the library copied for them."""
@@ -284,6 +286,10 @@ class Purging:
         for states in (self._workspace.transcripts, self._workspace.losses):  # what is needed is made again
             for name in sorted(os.listdir(states)) if states.is_dir() else ():
                 remove(states / name, within=states)
+        exchanged = self._workspace.local("cache", EXCHANGED)  # the versions to merge with; their digests stay
+        for path in sorted(exchanged.iterdir()) if exchanged.is_dir() else ():
+            if not path.suffix:
+                remove(path, within=exchanged)
         try:
             if turns and Disposable(self._workspace.turns, TURNS_LAYOUT).exists():
                 with TurnIndex(self._workspace.turns) as index:

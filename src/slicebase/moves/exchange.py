@@ -1,7 +1,7 @@
 """What two sides of an exchange had in common: of each slice file, the versions that were here and there.
 
-It is kept in the cache. Without it nothing is lost: where both sides differ, nobody can tell then which one is newer,
-so that more is reported as a conflict.
+It is kept in the cache: the digests of all versions, and the bytes of the last ones, until something is purged. Without
+it nothing is lost: where both sides differ, nobody can tell then which one is newer, so that more is a conflict.
 """
 
 from contextlib import suppress
@@ -14,10 +14,9 @@ from slicebase.core.hashing import digest, raw_digest
 from slicebase.errors import SlicebaseError
 from slicebase.workspace.atomic import own_temporary, read_bytes, write_bytes
 from slicebase.workspace.boundary import private_folder
-from slicebase.workspace.workspace import Workspace
+from slicebase.workspace.workspace import EXCHANGED, Workspace
 
 _LARGEST_BASE: Final = 4 << 20  # bytes of a version that is kept to merge with
-_FOLDER: Final = "exchanged"
 
 
 class MoveConflict(NamedTuple):
@@ -33,7 +32,7 @@ class SharedVersions:
 
     def __init__(self, workspace: Workspace, place: Path) -> None:
         self._workspace = workspace
-        self._folder = workspace.local("cache", _FOLDER)
+        self._folder = workspace.local("cache", EXCHANGED)
         self._file = self._folder / f"{raw_digest(str(place).encode('utf-8', 'surrogateescape')).hex()[:32]}.json"
         self._known: dict[str, list[str]] = {}  # the digests of versions that both had, by path; the last one last
         self._is_changed = False

@@ -24,10 +24,7 @@ _STAGING: Final = "staging-"
 def staging(root: Path) -> Iterator[Path]:
     """Gives an empty folder in the workspace's folder of this machine, and removes it afterwards."""
     create_local_folder(root)
-    with suppress(OSError):
-        for name in os.listdir(root / LOCAL):
-            if name.startswith(_STAGING) and not _is_running(name.removeprefix(_STAGING).partition("-")[0]):
-                shutil.rmtree(inside(root, root / LOCAL / name, linked=False), ignore_errors=True)
+    remove_left_staging(root)
     folder = root / LOCAL / f"{_STAGING}{os.getpid()}-{get_native_id()}"
     with file_errors(folder):
         inside(root, folder, linked=False)
@@ -37,6 +34,14 @@ def staging(root: Path) -> Iterator[Path]:
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def remove_left_staging(root: Path) -> None:
+    """Removes the staging folders of processes that were killed: they have copies of what is in the workspace."""
+    with suppress(OSError):
+        for name in os.listdir(root / LOCAL):
+            if name.startswith(_STAGING) and not _is_running(name.removeprefix(_STAGING).partition("-")[0]):
+                shutil.rmtree(inside(root, root / LOCAL / name, linked=False), ignore_errors=True)
 
 
 def _is_running(process: str) -> bool:
