@@ -13,9 +13,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from slicebase import Slicebase, SlicebaseError
+from slicebase.core.hashing import raw_digest
 from slicebase.errors import Exit
 from slicebase.moves.export import surveyed
-from slicebase.moves.exported import listed_file, row_hash
+from slicebase.moves.exported import listed_file, place_of_rows, place_of_texts, row_hash
 from slicebase.moves.lines import ROW_LINE, FileHead, encoded, moved_row, row_line
 from slicebase.moves.manifest import ExportManifest, export_manifest_bytes, manifest_of
 from slicebase.truth.transfer import MovedRow, shared_head, shared_key
@@ -181,6 +182,9 @@ LIES: dict[str, tuple[str, str, Callable[[list[dict[str, Any]]], object]]] = {
     "a turn twice": ("sessions/s.jsonl", "turns", lambda rows: rows.append(rows[0])),
     "no turns": ("sessions/s.jsonl", "turns", lambda rows: rows.clear()),
     "a text that is not there": ("sessions/s.jsonl", "turns", lambda r: record(r[1], content_hash=NONE)),
+    "an id in capital letters": ("sessions/s.jsonl", "turns", lambda rows: record(rows[1], id=name(1).upper())),
+    "a parent that is no id": ("sessions/s.jsonl", "turns", lambda rows: record(rows[1], parents=[["x", "reply"]])),
+    "a record in another form": ("sessions/s.jsonl", "turns", lambda r: r[1].update(record=r[1]["record"] + " ")),
     "an unknown role": ("sessions/s.jsonl", "turns", lambda rows: record(rows[1], role="god")),
     "a time that is none": ("sessions/s.jsonl", "turns", lambda rows: record(rows[1], time="yesterday")),
     "no JSON": ("sessions/s.jsonl", "turns", lambda rows: rows[1].update(record="{")),
@@ -291,6 +295,28 @@ def test_whatever_rows_say_with_hashes_that_are_right_the_memory_stays_proved(
     assert isinstance(report, SlicebaseError) or report.verdict is None or report.verdict.status == "VERIFIED"
 
 
+def test_an_id_that_no_run_can_have_is_not_taken(forged: Forged, tmp_path: Path) -> None:
+    """It would name a file outside the folder of open steps."""
+    with Slicebase.open(forged.folder.parent / "w") as memory:
+        memory.runs.start("XXXX", "Find it.", "Found.")
+        memory.export_workspace(forged.folder)
+    for path in [*forged.folder.rglob("*.jsonl")]:
+        if b"XXXX" in path.read_bytes():
+            path.write_bytes(path.read_bytes().replace(b"XXXX", b"../x"))
+    path = forged.folder / place_of_rows("run", "XXXX")
+    head, line = path.read_bytes().splitlines()
+    row = json.loads(line)
+    row["hash"] = raw_digest(row["record"].encode()).hex()
+    path.unlink()
+    (forged.folder / place_of_rows("run", "../x")).write_bytes(head + b"\n" + json.dumps(row).encode() + b"\n")
+    texts = forged.folder / place_of_texts("run:XXXX")
+    texts.rename(forged.folder / place_of_texts("run:../x"))
+    listed_again(forged.folder)
+    report, rows = taken(forged.folder, tmp_path / "r")
+    assert [error.code for error in report.refused] == ["bad-run"]
+    assert not any("../x" in row for row in rows["events"])
+
+
 def test_a_quote_that_its_turn_does_not_have_is_not_taken(forged: Forged, tmp_path: Path) -> None:
     from slicebase.core.hashing import digest
     from slicebase.truth.ledger import record_id
@@ -322,8 +348,6 @@ def test_a_tombstone_that_no_purge_left_is_not_taken(forged: Forged, tmp_path: P
 
 
 def test_a_text_that_no_record_names_is_left_there(forged: Forged, tmp_path: Path) -> None:
-    from slicebase.core.hashing import raw_digest
-
     path = forged.folder / "texts" / "session" / "t.jsonl"
     line = {"hash": raw_digest(b"smuggled").hex(), "text": "smuggled"}
     path.write_bytes(path.read_bytes() + msgspec.json.encode(line) + b"\n")

@@ -5,15 +5,19 @@ their texts and each other.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import get_args
 
 import apsw
+import msgspec
 
 from slicebase.context.manifest import manifest_id, read_manifest, replayed
-from slicebase.core.ids import uuid_bytes
+from slicebase.core.ids import is_uuid, uuid_bytes, uuid_of
 from slicebase.core.times import from_text
 from slicebase.errors import SlicebaseError
 from slicebase.graph.policy import policy_from_bytes
 from slicebase.graph.record import read_annotations, read_link, read_parts, read_session, read_session_record, read_turn
+from slicebase.runs.gate import check_id
+from slicebase.runs.records import StopReason
 from slicebase.truth.ledger import read_record, record_id
 from slicebase.truth.transfer import MovedRow
 from slicebase.verbs.evidence import ChunkTexts
@@ -45,6 +49,10 @@ def _refused(message: str) -> SlicebaseError:
     return SlicebaseError("bad-move", message, hint=hint)
 
 
+def _are_ids(*ids: str) -> bool:
+    return all(is_uuid(each) and uuid_of(uuid_bytes(each)) == each for each in ids)
+
+
 class MovedProof:
     """Checks owners and shared rows that were taken."""
 
@@ -56,6 +64,11 @@ class MovedProof:
 
     def session(self, session: str, rows: Mapping[str, Sequence[MovedRow]]) -> None:
         """Checks the records of a session that have arrived."""
+        refuse("a session with a name", True, bool(session))
+        for table, some in rows.items():
+            for row in some:
+                again = msgspec.json.encode(msgspec.json.decode(row.values[-1]), order="sorted")
+                refuse(f"record {row.seq} of {table} in its canonical form", True, again == row.values[-1])
         for row in rows.get("sessions", ()):
             record = read_session_record(row.values[0])
             refuse(f"the session of record {row.seq}", session, record.id)
@@ -63,10 +76,14 @@ class MovedProof:
         for row in rows.get("turns", ()):
             turn = read_turn(row.values[1])
             refuse(f"the key of turn {row.seq}", (session, row.values[0]), (turn.session, uuid_bytes(turn.id)))
+            refuse(
+                f"ids of turn {row.seq} in their form", True, _are_ids(turn.id, *(parent for parent, _ in turn.parents))
+            )
             from_text(turn.time)
             self._content(session, turn.content_hash, is_turn=True)
         for row in rows.get("links", ()):
             link = read_link(row.values[1])
+            refuse(f"ids of link {row.seq} in their form", True, _are_ids(link.child, link.parent))
             refuse(f"the key of link {row.seq}", (session, row.values[0]), (link.session, uuid_bytes(link.child)))
         self._annotations(session, rows.get("annotations", ()))
 
@@ -99,7 +116,9 @@ class MovedProof:
 
     def run(self, run: str, told: tuple[float | None, str | None]) -> None:
         """Fills the derived tables of a run, and checks all of it. `told` is what only purged events said."""
+        check_id(run)
         cost, stopped = told
+        refuse("a reason to stop", True, stopped is None or stopped in get_args(StopReason))
         start = (run, 0, b"", "", "", 0, 0, 0, 0, 0, float(cost or 0.0), stopped)
         derived = derived_tables(self._truth, run, start)
         self._truth.runs.log.refill(derived.tally, derived.steps, dict(derived.items))
