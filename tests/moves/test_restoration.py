@@ -1,10 +1,11 @@
 """Restorations: nothing is replaced, nothing is believed, and a killed one is finished by the next."""
 
 import io
+import json
 import os
 import shutil
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -155,6 +156,33 @@ def test_a_database_that_verify_calls_broken_is_not_put_in_place(kept: Path, tmp
         digest(files["slicebase.db"])[7:].encode(),
     )
     assert refused(write(tmp_path / "x.tar.zst", {**files, "manifest.json": listed}), tmp_path / "r") == "bad-move"
+    assert not (tmp_path / "r" / ".slicebase" / "slicebase.db").exists()
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda data: data[: len(data) // 2],
+        lambda data: b"x" * len(data),
+        lambda data: data[:40_000] + b"\xff" * 4096 + data[44_096:],
+        lambda data: data[:60] + b"\0\0\0\x63" + data[64:],
+    ],
+)
+def test_a_database_that_sqlite_cannot_read_is_an_error_of_ours(
+    damage: Callable[[bytes], bytes], kept: Path, tmp_path: Path
+) -> None:
+    files = dict(members(kept / "b.tar.zst"))
+    old = files["slicebase.db"]
+    manifest = json.loads(files["manifest.json"])
+    for file in manifest["files"]:
+        if file["path"] == "slicebase.db":
+            file["sha256"] = digest(damage(old))[7:]
+    files |= {"slicebase.db": damage(old), "manifest.json": json.dumps(manifest).encode()}
+    assert refused(write(tmp_path / "x.tar.zst", files), tmp_path / "r") in (
+        "database-damaged",
+        "bad-move",
+        "database-newer",
+    )
     assert not (tmp_path / "r" / ".slicebase" / "slicebase.db").exists()
 
 

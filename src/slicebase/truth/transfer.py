@@ -148,6 +148,10 @@ class Transfer:
 
     def heads(self) -> Heads:
         """Returns the heads of everything that can be moved. Equal heads mean equal memory."""
+        with self.reading():
+            return self._heads()
+
+    def _heads(self) -> Heads:
         found: Heads = {}
         for tables in OWNED.values():
             for table in tables:
