@@ -157,6 +157,17 @@ def an_export(memory: Slicebase) -> bytes:
     return memory.graph.select(a_turn(memory), memory.graph.policy(POLICY)).export
 
 
+def _restored(memory: Slicebase, path: Any) -> object:
+    memory.backup("b.tar.zst")
+    with Slicebase.init("other") as other:
+        return other.restore_backup(path).files
+
+
+def _taken(memory: Slicebase, path: Any) -> object:
+    memory.export_workspace("export")
+    return memory.import_workspace(path).taken
+
+
 POLICY = "policy.json"
 PATH_CALLS = (
     PathCall("Slicebase.open start", lambda memory, path: _opened(Slicebase.open(path)), "."),
@@ -182,6 +193,10 @@ PATH_CALLS = (
         lambda memory, path: memory.export(memory.import_("session.jsonl").sessions[0], path).name,
         "export.slice",
     ),
+    PathCall("Slicebase.backup to", lambda memory, path: memory.backup(path).files, "b.tar.zst"),
+    PathCall("Slicebase.restore_backup path", _restored, "b.tar.zst"),
+    PathCall("Slicebase.export_workspace to", lambda memory, path: memory.export_workspace(path).ahead, "export"),
+    PathCall("Slicebase.import_workspace path", _taken, "export"),
     PathCall("Slicebase.context policy", lambda memory, path: len(memory.context("test", policy=path).pieces), POLICY),
     PathCall("Graph.policy name", lambda memory, path: memory.graph.policy(path).max_nodes, POLICY),
     PathCall("Graph.select policy", lambda memory, path: memory.graph.select(a_turn(memory), path).id, POLICY),

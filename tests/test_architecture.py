@@ -52,6 +52,8 @@ WRITERS = {
     "index.schema": "opens a database in memory, for its tokenizer",
     "workspace.machine": "reads the id of the database in an index",
     "truth.sqlite": "opens the database",
+    "truth.transfer": "copies the database into a file that a backup packs",
+    "workspace.stage": "creates and deletes the folders in which a backup is put together",
     "verbs.install": "removes what `tt init` created",
     "verbs.doctor": "renames a slice file to its id",
     "cli.options": "creates the folder that a command names",

@@ -17,6 +17,7 @@ DOCUMENTS = [
     "docs/notes.md",
     "docs/finding.md",
     "docs/workspace.md",
+    "docs/moving.md",
     "docs/runs.md",
     "docs/redaction.md",
     "docs/atlas.md",

@@ -39,8 +39,9 @@ SECRETS = [text.encode() for text in (TOKEN[:14], PASSWORD, PLAN)]  # the beginn
 FAMILIES = {Slicebase: "", Library: "library", Runs: "runs", Graph: "graph", Policies: "policies"}
 # Verbs that store nothing of their arguments, or whose arguments name what exists.
 READS = {
-    "Slicebase": "agents_md config context_again doctor export init lost lost_context lost_cost manifest open "
-    "narrate_session replay search show validate verify why",
+    "Slicebase": "agents_md backup config context_again doctor export export_workspace import_workspace init "
+    "lost lost_context lost_cost manifest open "
+    "narrate_session replay restore_backup search show validate verify why",
     "Library": "contract explore info later_snapshot part_links reader recall restore routine search disconnect stamp",
     "Runs": "begin_step bind blob compact events fork has_snapshot narrative next_step recorder report snapshot status "
     "step summary",
@@ -385,7 +386,7 @@ DOORS = {
 }
 # Commands through which no text enters that is kept: they name what exists, or write no memory.
 NO_DOORS = {
-    "agents-md", "atlas", "config", "demo", "disconnect", "doctor", "due", "explore", "export", "hook find",
+    "agents-md", "atlas", "backup", "config", "demo", "disconnect", "doctor", "due", "explore", "export", "hook find",
     "hook install", "hook list", "hook narrate", "hook read", "hook run", "hook status", "hook uninstall", "info",
     "init", "list", "merge-driver", "policy diff", "policy export", "policy import", "policy list", "policy save",
     "policy show", "recall", "replay", "restore", "routine", "run compact", "run fork", "run list", "run narrative",

@@ -13,7 +13,7 @@ FLOORS = {
     "ground": ("errors", "core"),
     "pure": ("secrets", "files", "graph", "importers", "runs", "context"),
     "state": ("workspace", "truth", "index", "library", "history"),
-    "verbs": ("agents", "verbs"),
+    "verbs": ("agents", "verbs", "moves"),
     "object": ("base", "aio"),
     "faces": (
         "mcp",

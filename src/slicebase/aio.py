@@ -284,15 +284,9 @@ class Slicebase(Awaited):
 
     @classmethod
     def open(
-        cls,
-        start: StrPath = ".",
-        root: StrPath | None = None,
-        *,
-        create: bool = True,
-        clock: Clock = time.time,
-        entropy: Entropy = os.urandom,
-        redact: bool = True,
-    ) -> Opening:
+        cls, start: StrPath = ".", root: StrPath | None = None, *, create: bool = True,
+        clock: Clock = time.time, entropy: Entropy = os.urandom, redact: bool = True,
+    ) -> Opening:  # fmt: skip
         """Opens a workspace, as `slicebase.Slicebase.open` does: `await` the result, or use it in `async with`."""
         return Opening(cls, "open", start, root, create=create, clock=clock, entropy=entropy, redact=redact)
 
@@ -391,5 +385,9 @@ class Slicebase(Awaited):
     add = awaited(sync.Slicebase.add)
     cite = awaited(sync.Slicebase.cite)
     why = awaited(sync.Slicebase.why)
+    backup = awaited(sync.Slicebase.backup)
+    export_workspace = awaited(sync.Slicebase.export_workspace)
+    import_workspace = awaited(sync.Slicebase.import_workspace)
+    restore_backup = awaited(sync.Slicebase.restore_backup)
     seal = awaited(sync.Slicebase.seal)
     verify = awaited(sync.Slicebase.verify)

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from slicebase.errors import SlicebaseError
+from slicebase.moves.whole import WholeMemory
 from slicebase.verbs.names import EVERYTHING, completes, existing
-from slicebase.verbs.parts import Parts
 from slicebase.workspace.given_paths import each_path, given_folder, given_path
 from slicebase.workspace.surroundings import Clock, Entropy, Surroundings, one_thread_at_a_time, part
 from slicebase.workspace.workspace import StrPath, create_workspace, open_workspace
@@ -54,7 +54,7 @@ if TYPE_CHECKING:  # keeps start-up fast: a verb imports what it needs when it i
 
 @one_thread_at_a_time
 @completes({"session": "session", "manifest": "mf", "run": "run", "reference": EVERYTHING}, new="import_.session")
-class Slicebase(Parts):
+class Slicebase(WholeMemory):
     """An open workspace, with the verbs that work on it. It is a context manager that closes itself."""
 
     is_new = False  # whether `open` created the workspace

@@ -213,6 +213,9 @@ CODES: Mapping[str, ErrorKind] = {
     "bad-zip": ErrorKind(Exit.REFUSED, "a zip or a member of it cannot be read, or is not what it claims"),
     "unknown-format": ErrorKind(Exit.REFUSED, "no importer recognises the input"),
     "nothing-found": ErrorKind(Exit.NOT_FOUND, "no agent's sessions were found on this machine"),
+    # backups and exports of a workspace
+    "bad-move": ErrorKind(Exit.REFUSED, "a backup or an export of a workspace cannot be read, or contradicts itself"),
+    "has-memory": ErrorKind(Exit.CONFLICT, "a workspace has memory already, which a backup would replace"),
     # coding agents
     "unknown-client": ErrorKind(Exit.USAGE, "there are no hooks for a client with this name"),
     "bad-client-settings": ErrorKind(Exit.REFUSED, "the settings of a client cannot be read, or have an unknown form"),

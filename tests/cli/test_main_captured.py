@@ -103,6 +103,8 @@ CALLS = (
     call("import", str(SAMPLE)),
     call("export", SESSION, "--to", "exported.slice"),
     call("export", "--html", LOG, "--to", "exported.html"),
+    call("export", "--workspace", "exported"),
+    call("backup", "backup.tar.zst"),
     call("turns"),
     call("turns", "--search", "discount"),
     call("show", TURN),

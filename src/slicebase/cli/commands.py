@@ -22,6 +22,7 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
         "status": Command("status", "workspace:status", "Show what is in this workspace, and what is wrong with it."),
         "config": Command("config", "workspace:config", "Show the settings and their sources, or set one."),
         "demo": Command(None, "workspace:demo", "Show on a sample what a compaction forgot."),
+        "backup": Command("backup", "moves:backup", "Write a consistent copy of this workspace to one file."),
         "uninit": Command("uninit", "workspace:uninit", "Remove what init set up; slice files stay."),
     },
     "Remember": {
@@ -32,7 +33,9 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
         "disconnect": Command("library.disconnect", "write:disconnect", "Remove a link."),
         "refresh": Command("library.refresh", "write:refresh", "Update a derived file after its source changed."),
         "forget": Command("library.forget", "write:forget", "Archive a file: search and listings leave it out."),
-        "restore": Command("library.restore", "write:restore", "Bring an archived file back."),
+        "restore": Command(
+            "library.restore", "moves:restore", "Bring back an archived file, or a workspace from a backup."
+        ),
         "purge": Command("library.purge", "purge:purge", "Delete content permanently; a tombstone stays."),
     },
     "Find": {
@@ -48,8 +51,8 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
         "replay": Command("replay", "context:replay", "Print the bytes of a recorded context again."),
     },
     "History": {
-        "import": Command("import_", "history:import_", "Import conversations from agents and chat exports."),
-        "export": Command("export", "history:export", "Write a session as a slice file, or a view as one HTML page."),
+        "import": Command("import_", "history:import_", "Import conversations of agents and chats, or a memory."),
+        "export": Command("export", "history:export", "Write a session, a page of HTML, or the complete memory."),
         "turns": Command("graph.turns", "sessions:turns", "List sessions and turns, or search their content."),
         "show": Command("show", "sessions:show", "Show what a reference names."),
         "slice": Command("graph.select", "slice:slice_", "Select the context slice around a turn."),

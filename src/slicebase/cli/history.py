@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 from click.core import ParameterSource
 
+from slicebase.cli.moves import import_workspace, is_export_of_workspace
 from slicebase.cli.options import open_base, redact_option, redacts, report_redacted
 from slicebase.cli.output import counted, json_option, note, print_json, print_progress, print_text, printable
 from slicebase.errors import Exit, SlicebaseError
@@ -47,13 +48,21 @@ def import_(
     dry_run: bool,
     as_json: bool,
 ) -> int:
-    """Import conversations from files, folders and zips; `-` is stdin.
+    """Import conversations from files, folders and zips; `-` is stdin. Or an export of a workspace.
 
     Without PATH, import the sessions that Claude Code, Codex, Gemini and opencode keep on this machine; with --format,
     those of one of them. Nothing is imported twice, and a file that has not changed is not read again. A PATH that
     cannot be imported is reported and does not stop the others. So is a file that names no session if another
     conversation is stored under its name. Exit status 1 if message content or a PATH was left out.
+
+    A PATH that `tt export --workspace` wrote is taken with all ids and hashes, as far as it has more than is here. Exit
+    status 5 if something has changed on both sides, 3 if something contradicts its hash.
     """
+    whole = [path for path in paths if is_export_of_workspace(path)]
+    if whole:
+        if len(paths) > 1 or sample or dry_run or format_name or session:
+            raise click.UsageError(f"{whole[0]} is an export of a workspace: import it alone, without options.")
+        return import_workspace(ctx, whole[0], as_json)
     from slicebase.history.inputs import LONG_SAMPLE, SAMPLE  # imported here for a fast start of the other commands
 
     samples = {"short": SAMPLE, "long": LONG_SAMPLE}
@@ -121,19 +130,41 @@ def _discovered(format_name: str | None, *, yes: bool) -> list[Path]:
 
 
 @click.command()
-@click.argument("reference", metavar="SESSION|RUN|FILE")
+@click.argument("reference", required=False, metavar="[SESSION|RUN|FILE]")
 @click.option("--format", "format_name", type=click.Choice(["slice", "html"]), default="slice", show_default=True,
               help="The format to write.")  # fmt: skip
 @click.option("--html", "as_html", is_flag=True, help="The same as --format html.")
-@click.option("--to", "path", required=True, metavar="PATH", help="The file to write. It must not exist.")
+@click.option("--to", "path", metavar="PATH", help="The file to write. It must not exist.")
+@click.option("--workspace", metavar="DIR|FILE.tar.zst",
+              help="Export the complete workspace in open formats, into a folder or an archive.")  # fmt: skip
 @json_option
 @click.pass_context
-def export(ctx: click.Context, reference: str, format_name: str, as_html: bool, path: str, as_json: bool) -> None:
-    """Write a session as a conversation slice file, or what `tt serve` shows as one page.
+def export(
+    ctx: click.Context,
+    reference: str | None,
+    format_name: str,
+    as_html: bool,
+    path: str | None,
+    workspace: str | None,
+    as_json: bool,
+) -> int:
+    """Write a session as a conversation slice file, what `tt serve` shows as one page, or everything.
 
     Importing the slice file gives the same ids and branches. The page (--html) is that of a session, a run, a slice
     file or a recorded context. It needs no server and loads nothing, so that it can be attached to an issue.
+
+    --workspace writes all that the memory has, with hashes; `tt import` takes it in elsewhere. Run again, it writes
+    what is new, and removes nothing but what was purged. Exit status 5 if something there has changed, too,
+    1 if something here contradicts its hash.
     """
+    if workspace is not None:
+        if reference or path or as_html:
+            raise click.UsageError("--workspace exports everything: name nothing else.")
+        from slicebase.cli.moves import export_workspace  # imported here for a fast start of the other commands
+
+        return export_workspace(ctx, workspace, as_json)
+    if reference is None or path is None:
+        raise click.UsageError("Name what to export and --to a file; or give --workspace.")
     if path == "-":
         raise click.UsageError("--to - is no file: where an export is written is remembered for purges.")
     if as_html and ctx.get_parameter_source("format_name") is ParameterSource.COMMANDLINE and format_name != "html":
@@ -149,6 +180,7 @@ def export(ctx: click.Context, reference: str, format_name: str, as_html: bool, 
         print_json({"format": format_name, "path": str(written)})
     else:
         print_text(str(written))
+    return Exit.DONE
 
 
 @contextmanager

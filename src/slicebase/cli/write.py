@@ -243,15 +243,3 @@ def forget(
     library = open_base(ctx).library
     change = library.forget(file_id, reason=reason, dry_run=dry_run, provenance=provenance_of(ctx))
     print_change(change, as_json, dry_run=dry_run)
-
-
-@click.command()
-@id_argument
-@dry_run_option
-@provenance_options
-@json_option
-@click.pass_context
-def restore(ctx: click.Context, file_id: str, dry_run: bool, as_json: bool) -> None:
-    """Bring an archived file back."""
-    change = open_base(ctx).library.restore(file_id, dry_run=dry_run, provenance=provenance_of(ctx))
-    print_change(change, as_json, dry_run=dry_run)

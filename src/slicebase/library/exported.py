@@ -6,7 +6,7 @@ The list is a private file beside the database, for all worktrees. It has paths 
 import os
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -14,16 +14,18 @@ from slicebase.errors import SlicebaseError
 from slicebase.workspace.atomic import locked, own_temporary, read_bytes, write_bytes
 from slicebase.workspace.workspace import Workspace, own_folder
 
+EVERYTHING_EXPORTED: Final = "workspace:"  # what a backup has, or an export of a workspace; no session has this name
+
 
 class ExportedFile(NamedTuple):
-    """A file that something was exported to: a session, by its id, or what a reference names."""
+    """A file or folder that something was exported to: a session, by its id, or what a reference names."""
 
     what: str
     path: str  # absolute
 
     @property
     def is_there(self) -> bool:
-        return os.path.isfile(self.path)
+        return os.path.exists(self.path)
 
 
 _LIST = msgspec.json.Decoder(list[ExportedFile])

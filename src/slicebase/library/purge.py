@@ -28,7 +28,7 @@ from slicebase.index.schema import FILES_LAYOUT
 from slicebase.index.turn_schema import CHUNKS_LAYOUT, TURNS_LAYOUT
 from slicebase.index.turns import TurnIndex
 from slicebase.index.upkeep import purged_turns
-from slicebase.library.exported import exported_files
+from slicebase.library.exported import EVERYTHING_EXPORTED, exported_files
 from slicebase.library.folder import FolderWriter, SliceFolder
 from slicebase.library.narratives import is_narrative, made_from_stored, source_of, stale_narratives
 from slicebase.library.payloads import remove_copy
@@ -52,7 +52,8 @@ from slicebase.truth.erasure import (
 from slicebase.truth.truth import Truth
 from slicebase.workspace.atomic import left_behind, locked, remove
 from slicebase.workspace.repository import other_worktrees, repository_of
-from slicebase.workspace.workspace import LOCAL, Workspace, own_folder
+from slicebase.workspace.stage import remove_left_staging
+from slicebase.workspace.workspace import EXCHANGED, LOCAL, Workspace, own_folder
 
 _TRIES: Final = 3  # the last one plans while nobody else can write
 _PATIENCE: Final = 120.0  # seconds that a purge waits for another one
@@ -246,6 +247,7 @@ class Purging:
         root = self._workspace.root
         for path in chain(*map(left_behind, (self._workspace.library, root / LOCAL))):
             remove(path, within=root)
+        remove_left_staging(root)
 
     def _purge_files(self, writer: FolderWriter, plan: PurgePlan) -> None:
         """Replaces slice files by tombstones (ruling 31), and deletes the payloads that the library copied for them."""
@@ -284,6 +286,10 @@ class Purging:
         for states in (self._workspace.transcripts, self._workspace.losses):  # what is needed is made again
             for name in sorted(os.listdir(states)) if states.is_dir() else ():
                 remove(states / name, within=states)
+        exchanged = self._workspace.local("cache", EXCHANGED)  # the versions to merge with; their digests stay
+        for path in sorted(exchanged.iterdir()) if exchanged.is_dir() else ():
+            if not path.suffix:
+                remove(path, within=exchanged)
         try:
             if turns and Disposable(self._workspace.turns, TURNS_LAYOUT).exists():
                 with TurnIndex(self._workspace.turns) as index:
@@ -324,7 +330,8 @@ class Purging:
     def _exports(self, report: PurgeReport, session: str | None) -> Iterator[str]:
         """Yields the files that what goes was exported to. Those in the library are slice files like others."""
         refs = [*(f"run:{run}" for run in report.runs), *(f"file:{file}" for file in report.files)]
-        named = {**{ref: ref for ref in refs}, **({session: f"session:{session}"} if session else {})}
+        named = {EVERYTHING_EXPORTED: "everything", **{ref: ref for ref in refs}}
+        named |= {session: f"session:{session}"} if session else {}
         for each in exported_files(self._workspace):
             if each.what in named and not Path(each.path).is_relative_to(self._workspace.library):
                 state = "" if each.is_there else ", which is no longer there: it may have been moved"

@@ -95,6 +95,18 @@ def link_node(connection: DatabaseConnection, session: str, seq: int, parents: _
     _replace(connection, number, node, node._replace(parents=_packed(parents, known)))
 
 
+def refill_nodes(connection: DatabaseConnection, session: str) -> None:
+    """Computes the nodes of a session again, from its records."""
+    nodes = list(derived_nodes(connection, session))
+    if not nodes:
+        return
+    number = _number(connection, session, 0)
+    for table in ("nodes", "families"):
+        connection.execute(f"DELETE FROM {table} WHERE session = ?", (number,))
+    connection.execute("UPDATE shapes SET turns = ? WHERE number = ?", (len(nodes), number))
+    _insert(connection, number, nodes)
+
+
 def _number(connection: DatabaseConnection, session: str, more: int) -> int:
     """Returns the number that stands for a session, which has so many more turns."""
     query = "UPDATE shapes SET turns = turns + ? WHERE session = ? RETURNING number"

@@ -20,6 +20,7 @@ class Opener(NamedTuple):
     adopt: bool = False  # take over a database of somebody else, or an older copy
     new_id: Callable[[], str] = lambda: os.urandom(16).hex()
     time: Callable[[], str] = lambda: to_text(time.time_ns() // 1_000_000)
+    restore: bool = False  # the same, of a copy that is put back, whoever made it
 
     def identity(self, before: str | None = None, log: int = 0) -> Identity:
         """Returns a new identity of the database."""

@@ -27,7 +27,7 @@ from slicebase.runs.event import (
     is_too_deep,
     read_payload,
 )
-from slicebase.runs.items import name_of
+from slicebase.runs.items import ItemName, ItemPlace, name_of
 from slicebase.runs.records import RunStarted
 from slicebase.runs.status import RunTally, StepTally, advance, step_after
 from slicebase.truth.acts import purged_since
@@ -148,6 +148,19 @@ class RunLog:
     def refill_items(self, run_id: str) -> None:
         """Notes again where the items of a run are. What was purged completely says nothing about them."""
         self.items.refill(run_id, (stored.event for stored in self.events(run_id) if stored.payload is not None))
+
+    def refill(
+        self, tally: tuple[Any, ...], steps: Mapping[int | None, StepTally], items: dict[ItemName, ItemPlace]
+    ) -> None:
+        """Writes the derived tables of a run again: its row, its steps and its items."""
+        run_id, connection = tally[0], self._database.connection
+        for table in ("runs", "steps", "items"):
+            connection.execute(f"DELETE FROM {table} WHERE run = ?", (run_id,))
+        marks = ", ".join("?" * len(tally))
+        connection.execute(f"INSERT INTO runs ({TALLY}) VALUES ({marks})", tally)
+        rows = [(run_id, step, *each) for step, each in steps.items()]
+        connection.executemany("INSERT INTO steps VALUES (?, ?, ?, ?, ?)", rows)
+        self.items.write(run_id, items)
 
     def last_step(self, run_id: str) -> int:
         """Returns the highest step that has begun or has a terminal event, or 0."""

@@ -30,23 +30,24 @@ CHAINS: Final[Mapping[str, str | None]] = {
     "log": None,
 }
 # The columns of each table between the number of a row and its hash: its keys and its record.
-_KEYS_AND_RECORD: Final[Mapping[str, str]] = {
-    "sessions": "record",
-    "turns": "turn, record",
-    "links": "child, record",
-    "annotations": "first, last, record",
-    "events": "payload, record",
-    "snapshots": "snapshot, record",
-    "blobs": "run, text",
-    "policies": "policy, record",
-    "policy_names": "name, record",
-    "manifests": "manifest, recorded, text",
-    "evidence": "evidence, chunk, record",
-    "acts": "kind, record",
-    "log": "chain, count, head",
+ROW_COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
+    "sessions": ("record",),
+    "turns": ("turn", "record"),
+    "links": ("child", "record"),
+    "annotations": ("first", "last", "record"),
+    "events": ("payload", "record"),
+    "snapshots": ("snapshot", "record"),
+    "blobs": ("run", "text"),
+    "policies": ("policy", "record"),
+    "policy_names": ("name", "record"),
+    "manifests": ("manifest", "recorded", "text"),
+    "evidence": ("evidence", "chunk", "record"),
+    "acts": ("kind", "record"),
+    "log": ("chain", "count", "head"),
 }
 CHAIN_COLUMNS: Final[Mapping[str, str]] = {
-    table: f"{f'{owner}, ' if owner else ''}seq, {_KEYS_AND_RECORD[table]}, hash" for table, owner in CHAINS.items()
+    table: ", ".join([*([owner] if owner else []), "seq", *ROW_COLUMNS[table], "hash"])
+    for table, owner in CHAINS.items()
 }
 # Tables in which the second insert of a key adds nothing, each with the columns of its key.
 _KEYED: Final[Mapping[str, tuple[str, ...]]] = {

@@ -326,12 +326,12 @@ def _ensure_ours(connection: apsw.Connection, path: Path, opener: Opener) -> boo
     With `adopt`, takes it over instead; returns whether it did.
     """
     stated = identities(connection)
-    if not opener.adopt:
+    if not (opener.adopt or opener.restore):
         refuse_others(stated, path, opener)
         return False
     with _transaction(connection):
         log = head_of(connection, Chain(LOG)).length
-        kind = ADOPT if is_of_others(stated, opener) else RESTORE
+        kind = ADOPT if is_of_others(stated, opener) and not opener.restore else RESTORE
         append_rows(connection, Chain("acts"), [act_row(kind, opener.identity(stated[-1].database, log))])
         log_heads(connection, [Chain("acts")])
     return True

@@ -171,6 +171,12 @@ def open_truth(
     return truth
 
 
+def open_copy(path: Path, around: Surroundings) -> Truth:
+    """Opens a copy of a database that is put back, whoever made it: a record in it says so, and gives it a new id."""
+    opener = Opener(home_digest(), restore=True, new_id=around.new_id, time=lambda: to_text(around.now()))
+    return Truth(path, opener=opener)
+
+
 def join_memory(workspace: Workspace, database: str) -> None:
     """Makes a memory on the user's server that of a workspace, by its id."""
     if not workspace.url:

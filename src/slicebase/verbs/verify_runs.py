@@ -67,10 +67,14 @@ class RunProof:
         tables = " UNION ".join(f"SELECT run FROM {table}" for table in _TABLES)
         for (run_id,) in self._rows(f"{tables} ORDER BY run"):
             self._count("runs")
-            try:
-                yield from self._run(run_id)
-            except UNREADABLE_RECORD as error:  # the other runs are checked nevertheless
-                yield VerifyFinding("BROKEN", "event-form", f"run:{run_id}", "a run that can be read", str(error))
+            yield from self.run(run_id)
+
+    def run(self, run_id: str) -> Iterator[VerifyFinding]:
+        """Yields what is wrong with one run."""
+        try:
+            yield from self._run(run_id)
+        except UNREADABLE_RECORD as error:  # the other runs are checked nevertheless
+            yield VerifyFinding("BROKEN", "event-form", f"run:{run_id}", "a run that can be read", str(error))
 
     def _run(self, run_id: str) -> Iterator[VerifyFinding]:
         problems = self._log(run_id)
@@ -269,9 +273,10 @@ class RunProof:
             if record.chunk_id != chunk:
                 yield VerifyFinding("BROKEN", "evidence-key", name, record.chunk_id, chunk)
             elif not self._reported(record.corpus_id, record.quote_hash, name):
-                yield from self._quote(record, look_up)
+                yield from self.quote(record, look_up)
 
-    def _quote(self, record: Evidence, look_up: Callable[[Evidence], Lookup | None]) -> Iterator[VerifyFinding]:
+    def quote(self, record: Evidence, look_up: Callable[[Evidence], Lookup | None]) -> Iterator[VerifyFinding]:
+        """Yields what is wrong with the quote of some evidence."""
         stored = self._truth.texts.get(record.corpus_id, record.quote_hash)
         if stored is None:
             yield VerifyFinding("BROKEN", "quote-missing", record.evidence_id, record.quote_hash, "no text")

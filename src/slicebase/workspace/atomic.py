@@ -43,13 +43,13 @@ def locked(path: Path, patience: float = _LONGEST_WAIT) -> Iterator[None]:
         lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, PRIVATE_MODE)
     try:
         narrow_opened(lock)
-        _wait_for(lock, path, patience)
+        take_lock(lock, path, patience)
         yield
     finally:
         os.close(lock)
 
 
-def _wait_for(lock: int, path: Path, patience: float) -> None:
+def take_lock(lock: int, path: Path, patience: float = _LONGEST_WAIT) -> None:
     """Takes the lock. Raises `locked` when another process still holds it after `patience` seconds."""
     pause, waited = 0.0005, 0.0
     while True:

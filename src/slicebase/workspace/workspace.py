@@ -28,6 +28,7 @@ EXPORTS = "exports.json"
 JOURNAL = "journal.json"
 TRANSCRIPTS = "transcripts"
 LOSSES = "losses"
+EXCHANGED = "exchanged"
 _IN_GIT = "slicebase"  # the folder in the git directory
 _MARKERS = (LIBRARY, LOCAL, SETTINGS)
 

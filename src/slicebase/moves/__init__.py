@@ -1,0 +1,1 @@
+"""Moves a workspace: backups and what they restore, and exports in open formats with their imports."""

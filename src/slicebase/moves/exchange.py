@@ -1,0 +1,83 @@
+"""What two sides of an exchange had in common: of each slice file, the versions that were here and there.
+
+It is kept in the cache: the digests of all versions, and the bytes of the last ones, until something is purged. Without
+it nothing is lost: where both sides differ, nobody can tell then which one is newer, so that more is a conflict.
+"""
+
+from contextlib import suppress
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import msgspec
+
+from slicebase.core.hashing import digest, raw_digest
+from slicebase.errors import SlicebaseError
+from slicebase.workspace.atomic import own_temporary, read_bytes, write_bytes
+from slicebase.workspace.boundary import private_folder
+from slicebase.workspace.workspace import EXCHANGED, Workspace
+
+_LARGEST_BASE: Final = 4 << 20  # bytes of a version that is kept to merge with
+
+
+class MoveConflict(NamedTuple):
+    """What differs so that neither side has all of the other: its name, and what is here and there."""
+
+    what: str
+    here: str
+    there: str
+
+
+class SharedVersions:
+    """The versions of slice files that were exchanged with one folder or archive."""
+
+    def __init__(self, workspace: Workspace, place: Path) -> None:
+        self._workspace = workspace
+        self._folder = workspace.local("cache", EXCHANGED)
+        self._file = self._folder / f"{raw_digest(str(place).encode('utf-8', 'surrogateescape')).hex()[:32]}.json"
+        self._known: dict[str, list[str]] = {}  # the digests of versions that both had, by path; the last one last
+        self._is_changed = False
+        with suppress(OSError, SlicebaseError, msgspec.MsgspecError):
+            self._known = msgspec.json.decode(read_bytes(self._file), type=dict[str, list[str]])
+
+    def was_ours(self, path: str, data: bytes) -> bool:
+        """Returns whether a version of a file was here when it was exchanged: it is no news."""
+        return digest(data) in self._known.get(path, ())
+
+    def had(self, path: str) -> bool:
+        """Returns whether some version of a file was exchanged."""
+        return path in self._known
+
+    def base(self, path: str) -> bytes | None:
+        """Returns the version that both had last, if it was kept."""
+        known = self._known.get(path)
+        if not known:
+            return None
+        with suppress(OSError, SlicebaseError):
+            data = read_bytes(self._folder / known[-1][7:])
+            return data if digest(data) == known[-1] else None
+        return None
+
+    def agree(self, path: str, data: bytes) -> None:
+        """Notes that both have this version now."""
+        name = digest(data)
+        known = self._known.setdefault(path, [])
+        if known[-1:] != [name]:
+            self._known[path] = [*(each for each in known if each != name), name]
+            self._is_changed = True
+            if len(data) <= _LARGEST_BASE:
+                self._write(self._folder / name[7:], data)
+
+    def save(self) -> None:
+        """Writes what was noted. Where that cannot be written, the next exchange knows less."""
+        if self._is_changed:
+            self._write(self._file, msgspec.json.encode(self._known, order="sorted"))
+
+    def _write(self, path: Path, data: bytes) -> None:
+        with suppress(OSError, SlicebaseError):
+            private_folder(self._workspace.root, self._folder)
+            write_bytes(path, [data], within=self._workspace.root, private=True, temporary=own_temporary())
+
+
+def slice_conflict(path: str, here: bytes, there: bytes) -> MoveConflict:
+    """Returns the conflict of a file of which both sides have another version."""
+    return MoveConflict(path, digest(here), digest(there))

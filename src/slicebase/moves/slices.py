@@ -1,0 +1,59 @@
+"""The files of a library as they are: slice files and the payloads beside them, to be copied elsewhere."""
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from slicebase.errors import SlicebaseError
+from slicebase.moves.places import refuse_unsafe
+from slicebase.workspace.atomic import TEMPORARY, file_errors
+from slicebase.workspace.boundary import not_a_file
+from slicebase.workspace.workspace import Workspace
+
+
+class LibraryFile(NamedTuple):
+    """A file of the library: its path below `.slices/`, and where it is."""
+
+    name: str
+    path: Path
+
+
+def library_files(workspace: Workspace) -> tuple[list[LibraryFile], list[str]]:
+    """Returns the files of a library in the order of their names, and the names of what cannot be moved.
+
+    Links and devices are no files, and a name that could mean something else elsewhere is none either.
+    """
+    if workspace.library.is_symlink():
+        raise not_a_file(workspace.library)
+    found, others = [], []
+    for path in _below(workspace.library):
+        name = path.relative_to(workspace.library).as_posix()
+        try:
+            refuse_unsafe(name, name)
+            name.encode()
+        except (SlicebaseError, UnicodeEncodeError):
+            others.append(ascii(name))
+            continue
+        with suppress(FileNotFoundError):
+            if stat.S_ISREG(path.lstat().st_mode):
+                found.append(LibraryFile(name, path))
+            else:
+                others.append(name)
+    return sorted(found), sorted(others)
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    """Yields what is in a folder and those below it, but for folders and for what is being written."""
+    with file_errors(folder, "cannot-read"):
+        try:
+            with os.scandir(folder) as entries:
+                for entry in entries:
+                    if entry.is_dir(follow_symlinks=False):
+                        yield from _below(folder / entry.name)
+                    elif not entry.name.startswith(TEMPORARY):
+                        yield folder / entry.name
+        except FileNotFoundError:
+            return

@@ -1,0 +1,76 @@
+"""Takes the slice files of an export: new ones, newer ones, and what a merge with those here gives.
+
+A version that was exchanged before is no news. Without a version that both had, only what was added at the end is
+taken: nobody can tell then what was removed on purpose. A file that was deleted here stays deleted.
+"""
+
+from pathlib import Path
+
+from slicebase.errors import SlicebaseError, Where
+from slicebase.files.links import SUFFIX
+from slicebase.files.merge import merge_bytes
+from slicebase.moves.exchange import MoveConflict, SharedVersions, slice_conflict
+from slicebase.moves.exported import ExportFolder
+from slicebase.moves.places import SLICES
+from slicebase.verbs.parts import Parts
+from slicebase.workspace.atomic import create_folder, locked, read_bytes, read_chunks, write_bytes
+from slicebase.workspace.workspace import create_local_folder
+
+_LARGEST_MERGED = 64 << 20  # bytes of a slice file that is merged
+
+
+def take_files(
+    parts: Parts,
+    export: ExportFolder,
+    exchange: SharedVersions,
+    taken: list[str],
+    conflicts: list[MoveConflict],
+    refused: list[SlicebaseError],
+) -> None:
+    """Takes the files below `slices/`, and adds what became of each to these lists."""
+    paths = [path for path in sorted(export.listed) if path.startswith(f"{SLICES}/")]
+    if not paths:
+        return
+    workspace = parts.workspace
+    create_local_folder(workspace.root)
+    with locked(workspace.lock):
+        parts.folder.journal.settle()
+        parts.folder.before_write()
+        for path in paths:
+            try:
+                place = workspace.library / path.removeprefix(f"{SLICES}/")
+                new = _decided(export.file(path), place, path, exchange)
+                if isinstance(new, MoveConflict):
+                    conflicts.append(new)
+                elif new is not None:
+                    create_folder(place.parent, within=workspace.root)
+                    write_bytes(place, [new], within=workspace.root)
+                    taken.append(path)
+                if not isinstance(new, MoveConflict):
+                    exchange.agree(path, read_bytes(export.file(path)))
+            except SlicebaseError as error:
+                if error.code not in ("bad-move", "not-a-file", "outside-workspace"):
+                    raise
+                refused.append(error.at(Where(path)))
+
+
+def _decided(source: Path, place: Path, path: str, exchange: SharedVersions) -> bytes | MoveConflict | None:
+    """Returns the bytes that a file gets here, None if it stays as it is, or the conflict."""
+    there = b"".join(read_chunks(source))
+    try:
+        here = read_bytes(place)
+    except FileNotFoundError:
+        return None if exchange.had(path) else there
+    if here == there or exchange.was_ours(path, there):
+        return None
+    base = exchange.base(path)
+    if base is None:
+        if there.startswith(here) or here.startswith(there):
+            return there if len(there) > len(here) else None
+        return slice_conflict(path, here, there)
+    if here == base:
+        return there
+    if not path.endswith(SUFFIX) or max(len(here), len(there)) > _LARGEST_MERGED:
+        return slice_conflict(path, here, there)
+    merged = merge_bytes(base, here, there, path)
+    return slice_conflict(path, here, there) if merged.conflicts else merged.data
