@@ -12,6 +12,7 @@ from bench.store import load
 from slicebase import Slicebase
 from slicebase.truth.schema import CHAIN_COLUMNS, CHAINS
 from slicebase.truth.stored_graph import StoredGraph
+from slicebase.truth.transfer import Transfer
 from slicebase.truth.truth import Truth
 from tests.truth.postgres.conftest import Open, counting, ticking
 
@@ -104,3 +105,21 @@ def test_a_session_that_is_read_turn_by_turn_gives_the_same_slices(on_server: Op
                     assert isinstance(session, StoredGraph)
             found.append([memory.graph.select(anchor).export for anchor in anchors])
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("to_server", [True, False])
+def test_a_memory_moves_between_the_databases_with_all_ids_and_hashes(
+    on_server: Open, in_file: Open, tmp_path: Path, to_server: bool
+) -> None:
+    source, target = (in_file, on_server) if to_server else (on_server, in_file)
+    with source("old") as memory:
+        filled(memory)
+        memory.export_workspace(tmp_path / "export")
+        before = Transfer(memory.truth.database).heads()
+    with target("new") as memory:
+        taken = memory.import_workspace(tmp_path / "export")
+        assert taken.heads == taken.heads_there
+        assert not taken.conflicts
+        assert Transfer(memory.truth.database).heads() == before
+        assert memory.verify().status == "VERIFIED"
+        assert memory.import_workspace(tmp_path / "export").taken == ()
