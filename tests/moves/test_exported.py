@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from slicebase import Slicebase, SlicebaseError
 from slicebase.core.hashing import raw_digest
 from slicebase.errors import Exit
-from slicebase.moves.export import surveyed
 from slicebase.moves.exported import listed_file, place_of_rows, place_of_texts, row_hash
 from slicebase.moves.lines import ROW_LINE, FileHead, encoded, moved_row, row_line
 from slicebase.moves.manifest import ExportManifest, export_manifest_bytes, manifest_of
+from slicebase.moves.survey import surveyed
 from slicebase.truth.transfer import MovedRow, shared_head, shared_key
 from tests.conversations import chain, name, store, turn
 from tests.moves.memories import everything, filled, purge_something

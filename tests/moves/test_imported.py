@@ -318,6 +318,20 @@ def test_a_page_that_both_changed_is_merged_or_is_a_conflict_that_leaves_ours(tw
     assert library(other) == ours
 
 
+def test_a_payload_that_both_have_in_other_versions_is_a_conflict(two: Any) -> None:
+    one, other, folder = two
+    for memory, text in ((one, "one"), (other, "other")):
+        (memory.workspace.library / "payloads").mkdir(exist_ok=True)
+        (memory.workspace.library / "payloads" / "x.txt").write_text(text)
+    one.export_workspace(folder)
+    done = other.import_workspace(folder)
+    assert [each.what for each in done.conflicts] == ["slices/payloads/x.txt"]
+    assert library(other)["payloads/x.txt"] == b"other"
+    assert [each.what for each in other.export_workspace(folder).conflicts] == ["slices/payloads/x.txt"]
+    (one.workspace.library / "payloads" / "x.txt").write_text("newer")
+    assert one.export_workspace(folder).written == ("slices/payloads/x.txt",)
+
+
 def test_an_older_folder_brings_nothing_back(two: Any, tmp_path: Path) -> None:
     one, _, folder = two
     shutil.copytree(folder, tmp_path / "old")

@@ -56,7 +56,7 @@ def update_turn_index(index: TurnIndex, truth: "Truth") -> None:
     database, turns, links, purges = read_mark(index.mark)
     if index.mark and database != read_mark(now).database:
         index.restart()
-    new = read_mark(now).turns - turns
+    new = _stored_between(truth, turns, read_mark(now).turns)
     if new > _LONG:
         index.before_long_update(new)
     if purges != read_mark(now).purges:
@@ -68,6 +68,13 @@ def update_turn_index(index: TurnIndex, truth: "Truth") -> None:
         index.remove(relinked)
     with closing(_batches(index, truth, (turns, read_mark(now).turns, tuple(relinked)))) as batches:
         index.add_batches(_counted(batches, new, index.progress), mark=now)
+
+
+def _stored_between(truth: "Truth", after: int, last: int) -> int:
+    """Returns how many turns were stored after a row up to another. A server also numbers those of other memories."""
+    query = "SELECT count(*) FROM turns WHERE rowid > ? AND rowid <= ?"
+    with truth.database.errors():
+        return int(truth.database.connection.execute(query, (after, last)).get)
 
 
 def _batches(

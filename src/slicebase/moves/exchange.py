@@ -10,9 +10,9 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from slicebase.core.hashing import digest, raw_digest
+from slicebase.core.hashing import digest, digest_of_pieces, raw_digest
 from slicebase.errors import SlicebaseError
-from slicebase.workspace.atomic import own_temporary, read_bytes, write_bytes
+from slicebase.workspace.atomic import own_temporary, read_bytes, read_chunks, write_bytes
 from slicebase.workspace.boundary import private_folder
 from slicebase.workspace.workspace import EXCHANGED, Workspace
 
@@ -39,9 +39,9 @@ class SharedVersions:
         with suppress(OSError, SlicebaseError, msgspec.MsgspecError):
             self._known = msgspec.json.decode(read_bytes(self._file), type=dict[str, list[str]])
 
-    def was_ours(self, path: str, data: bytes) -> bool:
-        """Returns whether a version of a file was here when it was exchanged: it is no news."""
-        return digest(data) in self._known.get(path, ())
+    def was_ours(self, path: str, name: str) -> bool:
+        """Returns whether the version of a file with this digest was here when it was exchanged: it is no news."""
+        return name in self._known.get(path, ())
 
     def had(self, path: str) -> bool:
         """Returns whether some version of a file was exchanged."""
@@ -58,14 +58,19 @@ class SharedVersions:
         return None
 
     def agree(self, path: str, data: bytes) -> None:
-        """Notes that both have this version now."""
+        """Notes that what is here has all of this version, which is there, and keeps it to merge with."""
         name = digest(data)
+        if self.agree_on(path, name) and len(data) <= _LARGEST_BASE:
+            self._write(self._folder / name[7:], data)
+
+    def agree_on(self, path: str, name: str) -> bool:
+        """Notes the digest of a version that both have; returns whether that is new."""
         known = self._known.setdefault(path, [])
-        if known[-1:] != [name]:
-            self._known[path] = [*(each for each in known if each != name), name]
-            self._is_changed = True
-            if len(data) <= _LARGEST_BASE:
-                self._write(self._folder / name[7:], data)
+        if known[-1:] == [name]:
+            return False
+        self._known[path] = [*(each for each in known if each != name), name]
+        self._is_changed = True
+        return True
 
     def save(self) -> None:
         """Writes what was noted. Where that cannot be written, the next exchange knows less."""
@@ -81,3 +86,11 @@ class SharedVersions:
 def slice_conflict(path: str, here: bytes, there: bytes) -> MoveConflict:
     """Returns the conflict of a file of which both sides have another version."""
     return MoveConflict(path, digest(here), digest(there))
+
+
+def digest_in(path: Path) -> str | None:
+    """Returns the digest of a file, which may be large; None where there is none."""
+    try:
+        return digest_of_pieces(read_chunks(path))
+    except FileNotFoundError:
+        return None

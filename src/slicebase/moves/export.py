@@ -11,27 +11,26 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from slicebase.core.hashing import raw_digest
+from slicebase.core.hashing import digest, raw_digest
 from slicebase.errors import SlicebaseError, Where
+from slicebase.files.links import SUFFIX
 from slicebase.library.exported import EVERYTHING_EXPORTED, remember_export
 from slicebase.moves.archive import Member, is_archive, packed, unpacked
-from slicebase.moves.exchange import MoveConflict, SharedVersions, slice_conflict
+from slicebase.moves.exchange import MoveConflict, SharedVersions, digest_in, slice_conflict
 from slicebase.moves.exported import (
     PURGES,
     ExportFolder,
-    listed_file,
     place_of_rows,
     place_of_shared,
     place_of_texts,
-    read_rows,
-    read_texts,
     row_hash,
 )
 from slicebase.moves.lines import FileHead, PurgeLine, encoded, row_line, text_line
-from slicebase.moves.manifest import ExportManifest, ListedFile, export_manifest_bytes, manifest_of, read_listing
+from slicebase.moves.manifest import ListedFile, export_manifest_bytes, manifest_of
 from slicebase.moves.places import MANIFEST, SLICES, TEXTS
 from slicebase.moves.schemas import README, export_schemas
 from slicebase.moves.slices import library_files
+from slicebase.moves.survey import EXPORTING, README_FILE, SCHEMAS, found_export, surveyed
 from slicebase.truth.chains import Chain
 from slicebase.truth.transfer import (
     OWNED,
@@ -58,10 +57,7 @@ from slicebase.workspace.atomic import (
 from slicebase.workspace.boundary import not_a_file, real_path
 from slicebase.workspace.stage import folder_locked, stage, staging
 
-_MARK: Final = ".exporting"  # is there while somebody exports: the manifest is older than the files then
-_README: Final = "README.md"
 _ATTRIBUTES: Final = ".gitattributes"  # git leaves the ends of lines as they are
-_SCHEMAS: Final = "schemas"
 
 
 class ExportReport(NamedTuple):
@@ -119,7 +115,7 @@ def _exported(parts: Parts, folder: Path, place: Path) -> ExportReport:
             remove(path, within=folder)
     versions = SharedVersions(parts.workspace, place)
     try:
-        return _written(parts, _Export(parts, _found(folder), versions))._replace(path=place)
+        return _written(parts, _Export(parts, found_export(folder), versions))._replace(path=place)
     except SlicebaseError as error:
         if error.code != "bad-move":
             raise
@@ -157,7 +153,8 @@ class _Export:
         found, self._left_out = library_files(self._parts.workspace)
         for file in found:
             with suppress(FileNotFoundError):  # gone since the folder was listed
-                self._slice(f"{SLICES}/{file.name}", file.path)
+                write = self._slice if file.name.endswith(SUFFIX) else self._payload
+                write(f"{SLICES}/{file.name}", file.path)
 
     def run(self) -> ExportReport:
         """Writes what the database has, and the manifest."""
@@ -173,13 +170,13 @@ class _Export:
             if ours[f"{TEXTS}/{owner}"] != self._heads.get(f"{TEXTS}/{owner}"):
                 self._texts(owner)
         self._plain(_ATTRIBUTES, b"* -text\n")
-        self._plain(_README, README.encode())
+        self._plain(README_FILE, README.encode())
         for name, schema in export_schemas().items():
-            self._plain(f"{_SCHEMAS}/{name}", schema)
+            self._plain(f"{SCHEMAS}/{name}", schema)
         manifest = manifest_of(self._files, self._heads)
         if (data := export_manifest_bytes(manifest)) != _bytes_of(self._folder / MANIFEST):
             self._put(MANIFEST, [data])
-        remove(self._folder / _MARK, within=self._folder)
+        remove(self._folder / EXPORTING, within=self._folder)
         self._exchange.save()
         return ExportReport(
             self._folder, tuple(self._written), tuple(self._ahead), tuple(self._conflicts), self._purged,
@@ -280,13 +277,26 @@ class _Export:
 
     # Files
 
+    def _payload(self, path: str, source: Path) -> None:
+        """Writes a file that is no slice file: it may be large, and nobody merges it."""
+        here = digest_in(source)
+        old = digest_in(self._folder / path) if path in self._files else None
+        if here is None:
+            return
+        if old not in (None, here) and not self._exchange.was_ours(path, old or ""):
+            self._conflicts.append(MoveConflict(path, here, old or ""))
+            return
+        if old != here:
+            self._write(path, read_chunks(source))
+        self._exchange.agree_on(path, here)
+
     def _slice(self, path: str, source: Path) -> None:
         data = b"".join(read_chunks(source))
         there = self._folder / path
         old = _bytes_of(there) if path in self._files else None
         if old == data:
             self._exchange.agree(path, data)
-        elif old is None or self._exchange.was_ours(path, old):
+        elif old is None or self._exchange.was_ours(path, digest(old)):
             self._write(path, [data])
             self._exchange.agree(path, data)
         else:
@@ -317,7 +327,7 @@ class _Export:
         write_bytes(place, chunks, within=self._folder, temporary=own_temporary())
 
     def _write_mark(self) -> None:
-        write_bytes(self._folder / _MARK, [b""], within=self._folder, temporary=own_temporary())
+        write_bytes(self._folder / EXPORTING, [b""], within=self._folder, temporary=own_temporary())
 
 
 def follows(table: str, rows: Iterable[MovedRow]) -> bool:
@@ -341,51 +351,3 @@ def _bytes_of(path: Path) -> bytes | None:
         return read_bytes(path)
     except FileNotFoundError:
         return None
-
-
-# What is there already
-
-
-def _found(folder: Path) -> ExportFolder:
-    """Returns the export that a folder has; one that was interrupted is read from its files."""
-    if os.path.lexists(folder / _MARK):
-        return ExportFolder(folder, surveyed(folder))
-    if os.path.lexists(folder / MANIFEST):
-        return ExportFolder(folder, read_listing(folder, folder.name))
-    others = [name for name in sorted(os.listdir(folder)) if not name.startswith(".")]
-    if others:
-        message = f"the folder has {others[0]}, and no export"
-        hint = "export into a new folder, or into one that only an export is in"
-        raise SlicebaseError("file-exists", message, hint=hint, where=Where(str(folder)))
-    return ExportFolder(folder, manifest_of({}, {}))
-
-
-def surveyed(folder: Path) -> ExportManifest:
-    """Returns the manifest of what an interrupted export left, from every file that is one of an export."""
-    heads: Heads = {}
-    files: dict[str, ListedFile] = {}
-    for place in sorted(folder.rglob("*")):
-        path = place.relative_to(folder).as_posix()
-        top = path.partition("/")[0]
-        if path.startswith(".") or place.is_symlink() or not place.is_file() or place.name.startswith("."):
-            continue
-        if top in ("sessions", "runs") or path in map(place_of_shared, SHARED):
-            for table, rows in read_rows(place, path).items():
-                owner = _owner_in(place, path)
-                name = table if table in SHARED else str(Chain(table, owner.partition(":")[2]))
-                keys = [shared_key(table, row.values) for row in rows] if table in SHARED else []
-                heads[name] = shared_head(keys) if keys else (rows[-1].seq, rows[-1].hash.hex())
-        elif top == TEXTS:
-            found = read_texts(place, path)
-            heads[f"{TEXTS}/{found.head.owner}"] = head_of_texts([found.texts[name] for name in sorted(found.texts)])
-        elif top not in (SLICES, _SCHEMAS, _README, PURGES):
-            continue
-        files[path] = listed_file(folder, path)
-    return manifest_of(files, heads)
-
-
-def _owner_in(place: Path, path: str) -> str:
-    from slicebase.moves.lines import ROW_LINE, read_lines
-
-    head = next(iter(read_lines(place, path, ROW_LINE)))
-    return head.owner if isinstance(head, FileHead) else ""

@@ -4,12 +4,14 @@ A version that was exchanged before is no news. Without a version that both had,
 taken: nobody can tell then what was removed on purpose. A file that was deleted here stays deleted.
 """
 
+import os
 from pathlib import Path
 
+from slicebase.core.hashing import digest
 from slicebase.errors import SlicebaseError, Where
 from slicebase.files.links import SUFFIX
 from slicebase.files.merge import merge_bytes
-from slicebase.moves.exchange import MoveConflict, SharedVersions, slice_conflict
+from slicebase.moves.exchange import MoveConflict, SharedVersions, digest_in, slice_conflict
 from slicebase.moves.exported import ExportFolder
 from slicebase.moves.places import SLICES
 from slicebase.verbs.parts import Parts
@@ -28,7 +30,10 @@ def take_files(
     refused: list[SlicebaseError],
 ) -> None:
     """Takes the files below `slices/`, and adds what became of each to these lists."""
+    root = parts.workspace.library
     paths = [path for path in sorted(export.listed) if path.startswith(f"{SLICES}/")]
+    # New ones first: what a log has moved into another file is there before it is gone from the log.
+    paths.sort(key=lambda path: os.path.lexists(root / path.removeprefix(f"{SLICES}/")))
     if not paths:
         return
     workspace = parts.workspace
@@ -38,7 +43,10 @@ def take_files(
         parts.folder.before_write()
         for path in paths:
             try:
-                place = workspace.library / path.removeprefix(f"{SLICES}/")
+                place = root / path.removeprefix(f"{SLICES}/")
+                if not path.endswith(SUFFIX):
+                    _take_payload(parts, export.file(path), place, path, exchange, taken, conflicts)
+                    continue
                 new = _decided(export.file(path), place, path, exchange)
                 if isinstance(new, MoveConflict):
                     conflicts.append(new)
@@ -54,6 +62,27 @@ def take_files(
                 refused.append(error.at(Where(path)))
 
 
+def _take_payload(
+    parts: Parts,
+    source: Path,
+    place: Path,
+    path: str,
+    exchange: SharedVersions,
+    taken: list[str],
+    conflicts: list[MoveConflict],
+) -> None:
+    """Takes a file that is no slice file: it may be large, and nobody merges it."""
+    there, here = digest_in(source) or "", digest_in(place)
+    if here is None and not exchange.had(path):
+        create_folder(place.parent, within=parts.root)
+        write_bytes(place, read_chunks(source), within=parts.root)
+        taken.append(path)
+    elif here not in (None, there) and not exchange.was_ours(path, there):
+        conflicts.append(MoveConflict(path, here or "", there))
+        return
+    exchange.agree_on(path, there)
+
+
 def _decided(source: Path, place: Path, path: str, exchange: SharedVersions) -> bytes | MoveConflict | None:
     """Returns the bytes that a file gets here, None if it stays as it is, or the conflict."""
     there = b"".join(read_chunks(source))
@@ -61,7 +90,7 @@ def _decided(source: Path, place: Path, path: str, exchange: SharedVersions) -> 
         here = read_bytes(place)
     except FileNotFoundError:
         return None if exchange.had(path) else there
-    if here == there or exchange.was_ours(path, there):
+    if here == there or exchange.was_ours(path, digest(there)):
         return None
     base = exchange.base(path)
     if base is None:
@@ -70,7 +99,7 @@ def _decided(source: Path, place: Path, path: str, exchange: SharedVersions) -> 
         return slice_conflict(path, here, there)
     if here == base:
         return there
-    if not path.endswith(SUFFIX) or max(len(here), len(there)) > _LARGEST_MERGED:
+    if max(len(here), len(there)) > _LARGEST_MERGED:
         return slice_conflict(path, here, there)
     merged = merge_bytes(base, here, there, path)
     return slice_conflict(path, here, there) if merged.conflicts else merged.data
