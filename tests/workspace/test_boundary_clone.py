@@ -38,6 +38,12 @@ WRITES = (
     call("uninit", "--delete-data"),
 )
 ALL = tuple(each for each in CALLS if each.command not in ELSEWHERE and not each.cold) + WRITES
+# What an export of the workspace has in its folder.
+EXPORTED = (
+    ".gitattributes", "README.md", "evidence.jsonl", "manifest.json", "manifests.jsonl", "runs", "runs/*", "schemas",
+    "schemas/*", "sessions", "sessions/*", "slices", "slices/*", "texts", "texts/manifest", "texts/manifest/*",
+    "texts/run", "texts/run/*", "texts/session", "texts/session/*",
+)  # fmt: skip
 # What commands write in a workspace, and one of the commands that write it.
 WRITERS = {
     ".claude": "hook install",
@@ -62,6 +68,8 @@ WRITERS = {
     ".slicebase/cache/contexts": "hook run",
     ".slicebase/cache/contexts/*": "hook run",
     ".slicebase/cache/contexts.lock": "hook run",
+    ".slicebase/cache/exchanged": "export",
+    ".slicebase/cache/exchanged/*": "export",
     ".slicebase/cache/files.db": "search",
     ".slicebase/cache/files.lock": "search",
     ".slicebase/cache/imports.state": "import",
@@ -80,9 +88,10 @@ WRITERS = {
     ".slices/payloads/*": "create",
     "AGENTS.md": "agents-md",
     "slicebase.toml": "config",
+    **dict.fromkeys((f"exported/{path}" for path in EXPORTED), "export"),
 }
 # Written by a command that names them.
-NAMED = {"exported.html", "exported.slice", "ours.slice"}
+NAMED = {"backup.tar.zst", "exported", "exported.html", "exported.slice", "ours.slice"}
 # SQLite's, for a moment; and the database before the folder was a repository.
 PASSING = (
     *(f"{path}{suffix}" for path in WRITERS if path.endswith(".db") for suffix in ("-wal", "-shm")),
@@ -93,7 +102,9 @@ PASSING = (
 def general(path: str) -> str:
     """Returns a path with `*` for a name that is generated."""
     folder, _, name = path.rpartition("/")
-    generated = folder.endswith(("compacted", "contexts", "transcripts", "payloads")) or name.endswith(".slice")
+    filled = ("compacted", "contexts", "exchanged", "transcripts", "payloads", "schemas")
+    generated = folder.endswith(filled) or name.endswith((".slice", ".jsonl"))
+    generated &= path not in WRITERS
     return f"{folder}/*" if folder and generated and name != LOG else path
 
 

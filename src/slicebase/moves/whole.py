@@ -25,17 +25,17 @@ if TYPE_CHECKING:  # keeps start-up fast: a verb imports what it needs when it i
 class WholeMemory(Parts):
     """A workspace that can be kept as a whole."""
 
-    def backup(self, to: StrPath) -> "Backup":
+    def backup(self, path: StrPath) -> "Backup":
         """Writes the database, the slice files and the settings, as they are at one moment, to a new .tar.zst file."""
         from slicebase.moves.backup import backup
 
-        return backup(self, self._new_path(to))
+        return backup(self, self._new_path(path))
 
-    def export_workspace(self, to: StrPath) -> "ExportReport":
+    def export_workspace(self, path: StrPath) -> "ExportReport":
         """Exports everything in open formats, into a folder or a .tar.zst file; what is there is added to."""
         from slicebase.moves.export import export_workspace
 
-        return export_workspace(self, self._new_path(to))
+        return export_workspace(self, self._new_path(path))
 
     def import_workspace(self, path: StrPath, *, progress: Callable[[str], None] = lambda what: None) -> "TakenReport":
         """Takes an export of a workspace: what it has beyond what is here; conflicts are reported, and nothing lost."""

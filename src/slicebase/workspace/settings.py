@@ -293,7 +293,7 @@ def _refuse_outside(root: Path, name: str, value: Any, line: int | None) -> None
         raise SlicebaseError(
             "bad-setting",
             message,
-            hint=f"`tt --global config {URL_SETTING} …`, or {URL_VARIABLE}",
+            hint=f"set {URL_VARIABLE}, or {URL_SETTING} in the settings of your own workspace",
             where=Where(str(root / SETTINGS), line),
         )
     if not SETTING_KEYS[name].is_path:
