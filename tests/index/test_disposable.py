@@ -337,3 +337,15 @@ def test_filling_what_cannot_be_written_does_nothing(tmp_path: Path) -> None:
         database.fill(add("kite"))
     database.fill(add("weir"))
     assert database.ask(read) == ["heron", "weir"]
+
+
+def test_what_is_in_memory_touches_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path(":memory:").write_text("of somebody")
+    database = Disposable(None, LAYOUT)
+    database.fill(add("heron"))
+    assert database.ask(read) == ["heron"]
+    assert not database.exists()
+    database.purge()
+    database.close()
+    assert [each.name for each in tmp_path.iterdir()] == [":memory:"]

@@ -119,3 +119,30 @@ def test_closing_it_ends_the_process(memory: Slicebase, serving: Callable[[str],
     assert len(next(batches)) == BATCH
     batches.close()
     assert started[0].poll() is not None
+
+
+def test_turns_that_are_purged_when_the_process_has_ended_hide_no_others(
+    memory: Slicebase, serving: Callable[[str], list[Any]]
+) -> None:
+    everything = {turn for _, turn, *_ in indexed(memory)["turn"]}
+    serving(FAULTS["after three batches"])
+    batches = turns_ahead.batches_ahead(memory.truth, WantedTurns(0, 1000), lambda row: None)
+    found = [ready.turn.id for ready in next(batches)]
+    for turn in found[:3]:
+        memory.purge(f"turn:{turn}")
+    found += [ready.turn.id for batch in batches for ready in batch]
+    assert sorted(found) == sorted(everything)
+
+
+def test_a_process_that_finds_another_database_prepares_nothing(
+    memory: Slicebase, serving: Callable[[str], list[Any]], tmp_path: Path
+) -> None:
+    alone = indexed(memory)
+    path = memory.truth.database.path
+    with Slicebase.init(tmp_path / "other") as other:
+        other.import_([SAMPLES / "long-session.jsonl"])
+        there = other.truth.database.path
+    path.rename(tmp_path / "kept")  # this process has it open
+    there.rename(path)
+    serving(FAULTS["none"])
+    assert indexed(memory) == alone

@@ -128,6 +128,9 @@ class Disposable:
 
     def fill(self, action: Callable[[apsw.Connection], object]) -> None:
         """Calls `action` with a connection to the file, for questions to come; not if the file cannot be used."""
+        if not self._has_file:
+            self._ask_memory(action)
+            return
         with suppress(_UnusableError, _DoubtfulError):
             self._ask_file(action)
 
@@ -203,6 +206,8 @@ class Disposable:
 
     def exists(self) -> bool:
         """Returns whether any file of the database exists, or might exist where that cannot be seen."""
+        if not self._has_file:  # a file that is called `:memory:` is somebody's
+            return False
         for suffix in _FILES:
             try:
                 os.lstat(f"{self.path}{suffix}")
