@@ -27,6 +27,9 @@ FAULTS = {
     "no answer": "",
     "after three batches": UNTIL.format(3) + "turns_ahead.serve()",
     "before the last word": UNTIL.format(9) + "turns_ahead.serve()",
+    "other words first": "print('Note: welcome', flush=True); turns_ahead.serve()",
+    "something else": "import pickle; pickle.dump('Note', sys.stdout.buffer)",
+    "nothing, without an end": "import time; sys.stdin.read(); time.sleep(600)",
     "in a batch": "import sys; sys.stdout.buffer.write(b'\\x80\\x05\\x95\\xff\\x00')",
 }
 
@@ -55,6 +58,7 @@ def serving(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], list[subprocess.
         monkeypatch.setattr(upkeep, "_WORTH_A_PROCESS", 0)
         monkeypatch.setattr(turns_ahead, "processors", lambda: 2)
         monkeypatch.setattr(turns_ahead, "serving", start)
+        monkeypatch.setattr(turns_ahead, "_LONGEST", 3 if "sleep" in code else 600)
         return started
 
     return use

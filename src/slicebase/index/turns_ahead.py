@@ -9,13 +9,13 @@ import sys
 from collections.abc import Generator, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from slicebase.core.ids import uuid_bytes
 from slicebase.index.turn_rows import batches_of
 from slicebase.index.turn_schema import IndexedTurn, ReadyTurn, UnreadableRow
 from slicebase.index.wanted_turns import NoteRow, WantedTurns, wanted_turns
-from slicebase.workspace.processes import end, processors, serving
+from slicebase.workspace.processes import end, ended_after, processors, serving
 
 if TYPE_CHECKING:  # keeps start-up fast
     from subprocess import Popen
@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # keeps start-up fast
     from slicebase.truth.truth import Truth
 
 _FIELDS: Final = len(IndexedTurn._fields)
+_LONGEST: Final = 60  # seconds that a batch may take; most take less than one
 
 
 class _Frame(NamedTuple):
@@ -44,8 +45,7 @@ def batches_ahead(truth: "Truth", wanted: WantedTurns, note: NoteRow) -> Generat
 
     if (process := _started(truth, wanted)) is not None:
         try:
-            assert process.stdout is not None
-            for frame in _frames_of(process.stdout):
+            for frame in _frames_of(process):
                 for row in frame.unreadable:
                     note_once(row)
                 yield [ReadyTurn(IndexedTurn._make(row[:_FIELDS]), *row[_FIELDS:]) for row in frame.batch]
@@ -83,10 +83,16 @@ def _started(truth: "Truth", wanted: WantedTurns) -> "Popen[bytes] | None":
     return None
 
 
-def _frames_of(stream: IO[bytes]) -> Iterator[_Frame]:
-    with suppress(EOFError, pickle.UnpicklingError):  # the process has ended too early
-        while True:
-            yield pickle.load(stream)
+def _frames_of(process: "Popen[bytes]") -> Iterator[_Frame]:
+    assert process.stdout is not None
+    while True:
+        frame = None
+        # It has ended too early, or hangs; or something else writes there, which can raise any error.
+        with suppress(Exception), ended_after(process, _LONGEST):
+            frame = pickle.load(process.stdout)
+        if not isinstance(frame, _Frame):
+            return
+        yield frame
 
 
 # The other process

@@ -11,8 +11,10 @@ import errno
 import os
 import subprocess
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from threading import Timer
 
 
 def processors() -> int:
@@ -65,6 +67,18 @@ def is_running(process: int) -> bool:
     with suppress(OSError, IndexError):  # other systems have no such file
         return Path(f"/proc/{process}/stat").read_text(errors="replace").rpartition(")")[2].split()[0] not in "ZX"
     return True
+
+
+@contextmanager
+def ended_after(process: "subprocess.Popen[bytes]", seconds: float) -> Iterator[None]:
+    """Kills a process if the block, which waits for it, takes longer."""
+    timer = Timer(seconds, process.kill)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def end(process: "subprocess.Popen[bytes]") -> None:
