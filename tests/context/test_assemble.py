@@ -130,6 +130,27 @@ def test_of_what_was_said_again_the_newest_is_shown_where_the_best_had_its_place
         assert not shown or shown[0].order[0] == max(each.order[0] for each in copies)
 
 
+@pytest.mark.parametrize("turns", [None, 3])
+def test_the_newest_of_copies_is_shown_also_where_the_budget_is_used_up_before_it(turns: int | None) -> None:
+    read: list[int] = []
+
+    def content(at: int) -> str:
+        read.append(at)
+        return "same" if at in (1, 150) else f"text {at}"
+
+    def chosen(at: int) -> Candidate:
+        return candidate(str(at), LONG, time=at)._replace(content=content(at))
+
+    def offered(at: int) -> Unread:
+        known = "same" if at in (1, 150) else ""
+        return Unread(f"turn:{at}", 7, partial(content, at), partial(chosen, at), lambda: at, lambda: known)
+
+    found = built(*map(offered, range(200)), budget=1000, turns=turns)
+    assert "turn:150" in {piece.ref for piece in found.pieces}
+    assert [each.ref for each in found.left_out if each.reason == "copy"] == ["turn:1"]
+    assert set(read) - set(range(30)) == {150}
+
+
 def test_of_a_copy_nothing_but_its_content_is_read() -> None:
     def first() -> Candidate:
         return candidate("0", "said twice")._replace(content="same")

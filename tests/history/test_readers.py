@@ -78,6 +78,16 @@ def test_what_a_process_does_not_finish_is_read_here(tmp_path: Path, monkeypatch
 
 
 @pytest.mark.usefixtures("several")
+@pytest.mark.filterwarnings("error")  # also of a thread that ends in an error
+def test_what_an_interpreter_prints_as_it_starts_is_no_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path / "files")
+    alone = imported(tmp_path / "files")
+    (tmp_path / "sitecustomize.py").write_text("print('Loading the usual modules', flush=True)\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    assert imported(tmp_path / "files") == alone
+
+
+@pytest.mark.usefixtures("several")
 def test_an_error_of_one_file_costs_that_file(tmp_path: Path, truth: Truth) -> None:
     write(tmp_path)
     (tmp_path / f"{TOKEN}.json").write_text('[{"role": "user", "content": "in a session with a secret for a name"}]')

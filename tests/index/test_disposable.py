@@ -339,11 +339,13 @@ def test_filling_what_cannot_be_written_does_nothing(tmp_path: Path) -> None:
     assert database.ask(read) == ["heron", "weir"]
 
 
-def test_what_has_no_file_is_filled_in_memory_and_leaves_no_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_in_memory_touches_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    Path(":memory:").write_text("of somebody")
     database = Disposable(None, LAYOUT)
-    database.fill(lambda connection: connection.execute("CREATE TABLE filled (x)"))
-    assert database.ask(lambda connection: connection.execute("SELECT count(*) FROM filled").get) == 0
-    assert list(tmp_path.iterdir()) == []
+    database.fill(add("heron"))
+    assert database.ask(read) == ["heron"]
+    assert not database.exists()
+    database.purge()
+    database.close()
+    assert [each.name for each in tmp_path.iterdir()] == [":memory:"]

@@ -27,6 +27,9 @@ FAULTS = {
     "no answer": "",
     "after three batches": UNTIL.format(3) + "turns_ahead.serve()",
     "before the last word": UNTIL.format(9) + "turns_ahead.serve()",
+    "other words first": "print('Note: welcome', flush=True); turns_ahead.serve()",
+    "something else": "import pickle; pickle.dump('Note', sys.stdout.buffer)",
+    "nothing, without an end": "import time; sys.stdin.read(); time.sleep(600)",
     "in a batch": "import sys; sys.stdout.buffer.write(b'\\x80\\x05\\x95\\xff\\x00')",
 }
 
@@ -55,6 +58,7 @@ def serving(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], list[subprocess.
         monkeypatch.setattr(upkeep, "_WORTH_A_PROCESS", 0)
         monkeypatch.setattr(turns_ahead, "processors", lambda: 2)
         monkeypatch.setattr(turns_ahead, "serving", start)
+        monkeypatch.setattr(turns_ahead, "_LONGEST", 3 if "sleep" in code else 600)
         return started
 
     return use
@@ -118,3 +122,30 @@ def test_closing_it_ends_the_process(memory: Slicebase, serving: Callable[[str],
     assert len(next(batches)) == BATCH
     batches.close()
     assert started[0].poll() is not None
+
+
+def test_turns_that_are_purged_when_the_process_has_ended_hide_no_others(
+    memory: Slicebase, serving: Callable[[str], list[Any]]
+) -> None:
+    everything = {turn for _, turn, *_ in indexed(memory)["turn"]}
+    serving(FAULTS["after three batches"])
+    batches = turns_ahead.batches_ahead(memory.truth, WantedTurns(0, 1000), lambda row: None)
+    found = [ready.turn.id for ready in next(batches)]
+    for turn in found[:3]:
+        memory.purge(f"turn:{turn}")
+    found += [ready.turn.id for batch in batches for ready in batch]
+    assert sorted(found) == sorted(everything)
+
+
+def test_a_process_that_finds_another_database_prepares_nothing(
+    memory: Slicebase, serving: Callable[[str], list[Any]], tmp_path: Path
+) -> None:
+    alone = indexed(memory)
+    path = memory.truth.database.path
+    with Slicebase.init(tmp_path / "other") as other:
+        other.import_([SAMPLES / "long-session.jsonl"])
+        there = other.truth.database.path
+    path.rename(tmp_path / "kept")  # this process has it open
+    there.rename(path)
+    serving(FAULTS["none"])
+    assert indexed(memory) == alone

@@ -91,6 +91,19 @@ def test_what_the_other_process_does_not_do_is_done_here(
     assert added(tmp_path / "none") == alone
 
 
+@pytest.mark.parametrize("words", ["Loading the usual modules", "INFO ready", "I12\n."])
+def test_what_an_interpreter_prints_as_it_starts_is_no_answer(
+    words: str, tmp_path: Path, helped: list[Popen[bytes]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(note_reader, "processors", lambda: 1)
+        alone = added(tmp_path / "alone")
+    (tmp_path / "sitecustomize.py").write_text(f"print({words!r}, flush=True)\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    assert added(tmp_path / "printing") == alone
+    assert len(helped) == 1
+
+
 def test_no_process_stays_after_an_error(tmp_path: Path, helped: list[Popen[bytes]]) -> None:
     library = ScratchLibrary(tmp_path / "root")
     docs = tmp_path / "root" / "docs"

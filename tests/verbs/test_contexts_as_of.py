@@ -1,5 +1,6 @@
 """Contexts as of a time (ruling 52): nothing of them is later, and what has no date is left out and counted."""
 
+import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -220,6 +221,25 @@ def test_a_row_that_was_superseded_later_counts_as_it_did_then(memory: Slicebase
     assert found(2.5) == [("eight herons", "row of 2024-10-06")]
     assert found(3) == [("ten herons", "row of 2024-10-07")]
     assert [piece.text for piece in memory.context("herons").pieces] == ["ten herons"]
+
+
+def test_a_row_without_a_date_has_that_of_its_file_also_for_what_it_supersedes(
+    memory: Slicebase, clock: list[int]
+) -> None:
+    log = memory.library.create("Log", "Rows.", type="jsonl")
+    clock[0] = T + DAY
+    first = memory.library.remember(log.id, "five herons").ref.partition("/")[2]
+    path = memory.root / ".slices" / f"{log.id}.slice"
+    undated = {"_meta": {"id": "by-hand", "supersedes": [first]}, "text": "six herons"}
+    path.write_text(f"{path.read_text()}{json.dumps(undated)}\n")
+    clock[0] = T + 3 * DAY
+    memory.library.remember(log.id, "a kite")
+
+    def found(days: int) -> list[str]:
+        return [piece.text for piece in memory.context("herons", as_of=(T + days * DAY) / 1000).pieces]
+
+    assert found(2) == ["five herons"]
+    assert found(3) == ["six herons", "a kite"]
 
 
 @settings(max_examples=8, deadline=None)

@@ -66,6 +66,7 @@ class Unread(NamedTuple):
     content: Callable[[], str | None]  # as in a candidate; None if it is none
     read: Callable[[], Candidate]
     time: Callable[[], int] = lambda: 0  # as in the order of a candidate; asked only of a copy
+    known: Callable[[], str] = lambda: ""  # its content, if that is known without its text; asked if it has no room
 
 
 class Piece(NamedTuple):
@@ -183,6 +184,10 @@ def _time(offered: Candidate | Unread) -> int:
     return offered.time() if isinstance(offered, Unread) else offered.order[0]
 
 
+def _content(offered: Candidate | Unread) -> str | None:
+    return offered.content() if isinstance(offered, Unread) else offered.content
+
+
 def _filled(filling: "_Filling", candidates: Sequence[Candidate | Unread], least: float) -> "_Filling":
     filling.take(candidates, least)
     if newer := filling.newer:  # the same was said again: it has the time at which it was said last
@@ -229,24 +234,33 @@ class _Filling:
     def take(self, candidates: Sequence[Candidate | Unread], least: float) -> None:
         turns, misses = self._budget.turns, 0
         for offered in candidates:
-            reason = "tokens"
+            chosen, reason = None, "tokens"
             if turns is not None and len(self.chosen) >= turns:
                 reason = "turns"
             elif offered.score < least and offered.ref.startswith("turn:"):
                 reason = "score"
-            elif misses < _MISSES:
-                content = offered.content() if isinstance(offered, Unread) else offered.content
+            if reason == "tokens" and misses < _MISSES:
+                content = _content(offered)
                 if content is None:
                     continue
-                if content in self._contents:
-                    reason = "copy"
-                    self._note_newer(self._contents[content], offered)
-                elif self._fits(offered.read() if isinstance(offered, Unread) else offered):
-                    misses = 0
-                    continue
-                else:
+                chosen = self._contents.get(content)
+                if chosen is None:
+                    if self._fits(offered.read() if isinstance(offered, Unread) else offered):
+                        misses = 0
+                        continue
                     misses += 1
+            elif reason != "score":
+                chosen = self._original(offered)
+            if chosen is not None:
+                reason = "copy"
+                self._note_newer(chosen, offered)
             self.left_out.append(LeftOut(offered.ref, reason, offered.score))
+
+    def _original(self, offered: Candidate | Unread) -> Candidate | None:
+        """Returns what was chosen that a candidate is a copy of, which has no room: only the text of a copy is read."""
+        known = offered.known() if isinstance(offered, Unread) else offered.content
+        chosen = self._contents.get(known)
+        return chosen if chosen is not None and _content(offered) == known else None
 
     def _note_newer(self, chosen: Candidate, copy: Candidate | Unread) -> None:
         if _time(copy) > _time(self.newer.get(chosen.ref, chosen)):

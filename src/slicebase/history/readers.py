@@ -148,7 +148,8 @@ class _Process:
         assert self._process is not None
         assert self._process.stdout is not None
         try:
-            with self._process.stdout as stream:
+            # Something else may write there, as a module that the site loads: then sizes are no sizes.
+            with suppress(ValueError, OverflowError, MemoryError), self._process.stdout as stream:
                 for frame in _frames_of(stream):
                     self._received.put(frame)
         finally:

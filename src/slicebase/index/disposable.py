@@ -206,6 +206,8 @@ class Disposable:
 
     def exists(self) -> bool:
         """Returns whether any file of the database exists, or might exist where that cannot be seen."""
+        if not self._has_file:  # a file that is called `:memory:` is somebody's
+            return False
         for suffix in _FILES:
             try:
                 os.lstat(f"{self.path}{suffix}")

@@ -8,14 +8,14 @@ import pickle
 import sys
 from collections.abc import Generator, Iterator
 from contextlib import suppress
-from itertools import islice
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from slicebase.core.ids import uuid_bytes
 from slicebase.index.turn_rows import batches_of
 from slicebase.index.turn_schema import IndexedTurn, ReadyTurn, UnreadableRow
 from slicebase.index.wanted_turns import NoteRow, WantedTurns, wanted_turns
-from slicebase.workspace.processes import end, processors, serving
+from slicebase.workspace.processes import end, ended_after, processors, serving
 
 if TYPE_CHECKING:  # keeps start-up fast
     from subprocess import Popen
@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # keeps start-up fast
     from slicebase.truth.truth import Truth
 
 _FIELDS: Final = len(IndexedTurn._fields)
+_LONGEST: Final = 60  # seconds that a batch may take; most take less than one
 
 
 class _Frame(NamedTuple):
@@ -35,7 +36,7 @@ class _Frame(NamedTuple):
 
 def batches_ahead(truth: "Truth", wanted: WantedTurns, note: NoteRow) -> Generator[list[ReadyTurn], None, None]:
     """Yields the turns to add, ready. Close it: that ends the process."""
-    count, noted = 0, set[UnreadableRow]()
+    last, noted = "", set[UnreadableRow]()
 
     def note_once(row: UnreadableRow) -> None:
         if row not in noted:
@@ -44,17 +45,25 @@ def batches_ahead(truth: "Truth", wanted: WantedTurns, note: NoteRow) -> Generat
 
     if (process := _started(truth, wanted)) is not None:
         try:
-            assert process.stdout is not None
-            for frame in _frames_of(process.stdout):
+            for frame in _frames_of(process):
                 for row in frame.unreadable:
                     note_once(row)
                 yield [ReadyTurn(IndexedTurn._make(row[:_FIELDS]), *row[_FIELDS:]) for row in frame.batch]
                 if frame.is_last:
                     return
-                count += len(frame.batch)
+                last = frame.batch[-1][0]
         finally:
             end(process)
-    yield from batches_of(islice(wanted_turns(truth, wanted, note_once), count, None))
+    yield from batches_of(wanted_turns(truth, wanted, note_once, _row_of(truth, last)))
+
+
+def _row_of(truth: "Truth", turn: str) -> int:
+    """Returns the number of a turn's row, 0 without a turn. It stays the same when turns before it are purged."""
+    if not turn:
+        return 0
+    query = "SELECT coalesce(max(rowid), 0) FROM turns WHERE turn = ?"
+    with truth.database.errors():
+        return int(truth.database.connection.execute(query, (uuid_bytes(turn),)).get)
 
 
 def _started(truth: "Truth", wanted: WantedTurns) -> "Popen[bytes] | None":
@@ -65,7 +74,7 @@ def _started(truth: "Truth", wanted: WantedTurns) -> "Popen[bytes] | None":
         process = serving(__name__)
         try:
             assert process.stdin is not None
-            process.stdin.write(pickle.dumps((str(truth.database.path), wanted)))
+            process.stdin.write(pickle.dumps((str(truth.database.path), truth.database.file_id, wanted)))
             process.stdin.close()
         except OSError:
             end(process)
@@ -74,10 +83,16 @@ def _started(truth: "Truth", wanted: WantedTurns) -> "Popen[bytes] | None":
     return None
 
 
-def _frames_of(stream: IO[bytes]) -> Iterator[_Frame]:
-    with suppress(EOFError, pickle.UnpicklingError):  # the process has ended too early
-        while True:
-            yield pickle.load(stream)
+def _frames_of(process: "Popen[bytes]") -> Iterator[_Frame]:
+    assert process.stdout is not None
+    while True:
+        frame = None
+        # It has ended too early, or hangs; or something else writes there, which can raise any error.
+        with suppress(Exception), ended_after(process, _LONGEST):
+            frame = pickle.load(process.stdout)
+        if not isinstance(frame, _Frame):
+            return
+        yield frame
 
 
 # The other process
@@ -87,10 +102,13 @@ def serve() -> None:
     """Prepares the turns that the standard input names, and writes them to the standard output."""
     from slicebase.truth.truth import Truth
 
-    path, wanted = pickle.load(sys.stdin.buffer)
     # Whatever goes wrong here goes wrong again in the process that waits, and is reported there.
     with suppress(Exception, KeyboardInterrupt):
-        for frame in _frames(Truth(Path(path)), wanted):
+        path, file_id, wanted = pickle.load(sys.stdin.buffer)
+        truth = Truth(Path(path))
+        if truth.database.file_id != file_id:  # another database is at its path now
+            return
+        for frame in _frames(truth, wanted):
             pickle.dump(frame, sys.stdout.buffer, pickle.HIGHEST_PROTOCOL)
             sys.stdout.buffer.flush()
 

@@ -33,13 +33,16 @@ class WantedTurns(NamedTuple):
     again: tuple[str, ...] = ()
 
 
-def wanted_turns(truth: "Truth", wanted: WantedTurns, note: NoteRow) -> Iterator[IndexedTurn]:
-    """Yields the turns to add. Notes those that cannot be read, and goes on: one of them must not hide all others."""
+def wanted_turns(truth: "Truth", wanted: WantedTurns, note: NoteRow, beyond: int = 0) -> Iterator[IndexedTurn]:
+    """Yields the turns to add; with `beyond`, only those after this row.
+
+    Notes those that cannot be read, and goes on: one of them must not hide all others.
+    """
     linked: dict[str, list[str]] = {}  # by child: parents that its own record does not name
     with truth.database.errors():
         for link in _links(truth, note) if wanted.again or wanted.after == 0 else ():
             linked.setdefault(link.child, []).append(link.parent)
-        for row, session, seq, stored, joined in _rows(truth, wanted.after, wanted.last):
+        for row, session, seq, stored, joined in _rows(truth, max(wanted.after, beyond), wanted.last):
             try:
                 record = read_turn(stored)
                 is_its_own = joined is not None and stored[_DIGEST] == record.content_hash.encode()

@@ -118,9 +118,10 @@ class HelpedReader:
         """Returns what the process has read, None if it has failed."""
         assert self._process is not None
         assert self._process.stdout is not None
-        with suppress(EOFError, OSError, pickle.UnpicklingError):
-            found: ReadNotes = pickle.load(self._process.stdout)
-            return found
+        with suppress(Exception):  # it has ended too early, or something else writes there: that can raise any error
+            found = pickle.load(self._process.stdout)
+            if isinstance(found, ReadNotes):
+                return found
         self._process.kill()  # it may wait until somebody reads more
         return None
 

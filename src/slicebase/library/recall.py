@@ -14,7 +14,7 @@ from slicebase.files.body.overflow import parts_of, whole_of
 from slicebase.files.body.repeated import in_precedence, is_read_with
 from slicebase.files.body.rows import Row, read_rows
 from slicebase.files.body.sections import section_names, section_ref, sections
-from slicebase.files.body.supersession import active, active_at
+from slicebase.files.body.supersession import active
 from slicebase.files.facts import read_facts
 from slicebase.files.freshness import derivation, label_at
 from slicebase.files.slice_file import SliceFile
@@ -122,7 +122,7 @@ class Recall(NamedTuple):
         return " · ".join(word for word in words if word)
 
     def _changed(self, file: SliceFile) -> int | None:
-        stated = self.folder.once("changed", file, lambda: read_facts(file).changed)
+        stated = self._stated_change(file)
         return self.folder.time_of(file) if stated is None else stated
 
     def _derivation(self, file: SliceFile) -> str:
@@ -171,10 +171,27 @@ class Recall(NamedTuple):
         yield from map(_piece, [row for row in found if row.file.id == part.id] or found[:1])
 
     def _rows_with(self, file: SliceFile) -> "list[_LocatedRow]":
-        return self.folder.once(f"rows {self.last}", file, lambda: _marked(self._all_rows(file), self.last))
+        return self.folder.once(f"rows {self.last}", file, lambda: self._marked(self._all_rows(file)))
 
     def _all_rows(self, file: SliceFile) -> "list[tuple[Row, SliceFile]]":
         return self.folder.once("all rows", file, lambda: _rows_of(self.logs.of(file)))
+
+    def _marked(self, located: "Sequence[tuple[Row, SliceFile]]") -> "list[_LocatedRow]":
+        """Returns rows with whether they are active; with `last`, whether they were then."""
+        there = [row for row, file in located if self.last is None or self._was_there(row, file, self.last)]
+        holding = {row.line.raw for row in active(there)}
+        return [_LocatedRow(row, file, row.line.raw in holding) for row, file in located]
+
+    def _was_there(self, row: Row, file: SliceFile, moment: int) -> bool:
+        """Returns whether a row is not later. Without a date, it has that of its file; without one, it counts always.
+
+        A chunk has the same time: a row that is left out as later supersedes none that is shown.
+        """
+        time = row.time if row.time is not None else self._stated_change(file)
+        return time is None or time <= moment
+
+    def _stated_change(self, file: SliceFile) -> int | None:
+        return self.folder.once("changed", file, lambda: read_facts(file).changed)
 
     def returned(self, file_id: str) -> list[str]:
         """Returns the files of a log in which a row was active at `last`, and was superseded since; else nothing."""
@@ -266,13 +283,6 @@ def _rows_of(log: Sequence[SliceFile]) -> list[tuple[Row, SliceFile]]:
         for row in read_rows(file.body).rows:
             located.setdefault(row.line.raw, (row, file))
     return sorted(located.values(), key=lambda each: each[0].age_key)
-
-
-def _marked(located: Sequence[tuple[Row, SliceFile]], last: int | None) -> list[_LocatedRow]:
-    """Returns rows with whether they are active; with `last`, whether they were then."""
-    rows = [row for row, _ in located]
-    holding = {row.line.raw for row in (active(rows) if last is None else active_at(rows, last))}
-    return [_LocatedRow(row, file, row.line.raw in holding) for row, file in located]
 
 
 def _piece(located: _LocatedRow) -> RecalledPiece:

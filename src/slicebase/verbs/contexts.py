@@ -136,6 +136,7 @@ def build_context(
             partial(read_turns.content, each),
             partial(read_turns.candidate, each),
             partial(read_turns.time, each),
+            partial(read_turns.known, each),
         )
         for each in merged
     ]
@@ -259,6 +260,10 @@ class _Turns:
         if record.session not in self._sessions:
             self._sessions[record.session] = self._session(record.session)
         return turn_candidate(record, self._sessions[record.session], self._texts[found.turn], found)
+
+    def known(self, found: Ranked) -> str:
+        """Returns what copies of a turn have in common if it is long, as far as its record tells that."""
+        return self._record(found.turn).content_hash
 
     def time(self, found: Ranked) -> int:
         """Returns when a turn was said, in milliseconds."""

@@ -7,11 +7,14 @@ There are other ways to have one, which do not suit a library. After a fork, loc
 released. And `multiprocessing` runs the program of the user again, which may do anything.
 """
 
+import errno
 import os
 import subprocess
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from threading import Timer
 
 
 def processors() -> int:
@@ -27,10 +30,15 @@ def processors() -> int:
 def serving(module: str) -> "subprocess.Popen[bytes]":
     """Starts a process that imports from where this one does, and calls `serve` of a module.
 
-    Its standard input and output are pipes. Raises OSError if there can be no process.
+    Its standard input and output are pipes; nobody reads its errors, since this process has them, too. Raises OSError
+    if there can be no process.
     """
-    code = f"import sys; sys.path[:] = {sys.path!r}; from {module} import serve; serve()"
-    return subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    if not sys.executable or hasattr(sys, "frozen"):  # the program of the user would be started again
+        raise OSError(errno.ENOENT, "no interpreter of Python can be started")
+    places = [place for place in sys.path if isinstance(place, str)]  # Python itself ignores others, such as a Path
+    code = f"import sys; sys.path[:] = {places!r}; from {module} import serve; serve()"
+    pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL
+    return subprocess.Popen([sys.executable, "-c", code], stdin=pipe, stdout=pipe, stderr=nowhere)
 
 
 def start_alone(*arguments: str, folder: Path) -> int:
@@ -59,6 +67,18 @@ def is_running(process: int) -> bool:
     with suppress(OSError, IndexError):  # other systems have no such file
         return Path(f"/proc/{process}/stat").read_text(errors="replace").rpartition(")")[2].split()[0] not in "ZX"
     return True
+
+
+@contextmanager
+def ended_after(process: "subprocess.Popen[bytes]", seconds: float) -> Iterator[None]:
+    """Kills a process if the block, which waits for it, takes longer."""
+    timer = Timer(seconds, process.kill)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def end(process: "subprocess.Popen[bytes]") -> None:

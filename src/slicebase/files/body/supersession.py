@@ -52,11 +52,6 @@ def active_by_age(rows: list[_Row]) -> tuple[_Row, ...]:
     return tuple([row for row in rows if row.id not in superseded and row.status in (None, "active")])
 
 
-def active_at(rows: Iterable[Row], moment: int) -> tuple[Row, ...]:
-    """Returns the rows that were active at a time: what is later did not exist. A row without a date counts always."""
-    return active(row for row in rows if row.time is None or row.time <= moment)
-
-
 def history(rows: Iterable[Row], row_id: str) -> tuple[Row, ...]:
     """Returns the versions of a row, the oldest first: the rows it replaced, itself, and the rows that replaced it."""
     rows = _by_age(rows)
