@@ -198,8 +198,8 @@ def settings_with_sources(root: Path, environment: Mapping[str, str]) -> list[Se
         if key.variable and environment.get(key.variable):
             value, source = environment[key.variable], key.variable
             value = is_on(environment) if bool in key.types else value
-        if name == URL_SETTING and value is None and (value := server_url(environment)):
-            source = str(Path(user_folder(environment), SETTINGS))  # it counts in every workspace
+        if name == URL_SETTING and value is None and (own := server_url(environment)):
+            value, source = own, str(Path(user_folder(environment), SETTINGS))  # it counts in every workspace
         value = shown_url(value) if name == URL_SETTING and value else value
         settings.append(Setting(name, value, source, key.about))
     return settings
