@@ -185,6 +185,16 @@ def test_a_workspace_with_a_database_of_its_own_keeps_it(on_server: Open, in_fil
         assert memory.graph.turn(name(2)).text == "text of 2"
 
 
+def test_to_delete_the_data_of_a_memory_on_a_server_is_refused_and_removes_nothing(on_server: Open) -> None:
+    with on_server("here") as memory:
+        store(memory.truth, chain(4))
+        assert refused(lambda: memory.uninit(delete_data=True)).code == "bad-arguments"
+        assert refused(lambda: memory.uninit(delete_data=True, dry_run=True)).code == "bad-arguments"
+        memory.uninit()
+    with on_server("here") as memory:
+        assert memory.graph.turn(name(2)).text == "text of 2"
+
+
 def test_a_database_without_our_tables_and_one_of_a_later_version_are_refused(server: str, tmp_path: Path) -> None:
     with psycopg.connect(server, autocommit=True) as administrator:
         for database in ("empty_one", "newer_one"):
