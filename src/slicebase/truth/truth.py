@@ -176,6 +176,8 @@ def _open_shared(workspace: Workspace, around: Surroundings, create: bool, or_em
     home = home_digest()
     ours = known_ids(workspace.id_files, home)
     known = ours or _known_ids(workspace)
+    if create and not known:
+        return _create_shared(workspace, around, home)
     opener = Opener("", known, adopt, *_made_by(around))
     truth = Truth(workspace.database, create=create, or_empty=or_empty, opener=opener, url=workspace.url)
     if known and not ours and not adopt:
@@ -187,6 +189,23 @@ def _open_shared(workspace: Workspace, around: Surroundings, create: bool, or_em
             where=Where(str(workspace.root)),
         )
     if not truth.database.read_only:
+        _keep_shared(workspace, truth.identity.database, home)
+    return truth
+
+
+def _create_shared(workspace: Workspace, around: Surroundings, home: str) -> Truth:
+    """Creates the memory of a workspace on a server. Of several processes that do so at once, the first one does.
+
+    A memory whose id no file keeps would be lost: where the files cannot be written, none is created.
+    """
+    from slicebase.workspace.atomic import file_errors, locked  # imported here: a workspace does this once
+
+    with file_errors(workspace.database.parent):
+        own_folder(workspace.database.parent)
+    with locked(workspace.purge_lock):  # which nobody holds for long who has no memory yet
+        known = known_ids(workspace.id_files, home)
+        opener = Opener("", known, False, *_made_by(around))
+        truth = Truth(workspace.database, create=True, opener=opener, url=workspace.url)
         _keep_shared(workspace, truth.identity.database, home)
     return truth
 
