@@ -158,6 +158,18 @@ def _sample() -> list[Path]:
     return [Path(slicebase.__file__).parent / "samples/long-session.jsonl"]
 
 
+def test_a_server_of_a_memory_that_does_not_answer_is_no_fault_of_the_request(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("psycopg")
+    monkeypatch.setenv("SLICEBASE_URL", f"postgresql:///x?host={tmp_path}")  # nothing listens there
+    Slicebase.init(tmp_path / "here").close()
+    with client_of(tmp_path / "here") as client:
+        answer = client.get("/api/v1/sessions")
+        assert (answer.status_code, answer.json()["code"]) == (503, "no-server")
+        assert client.get("/health").status_code == 503
+
+
 def test_a_database_that_is_gone_is_a_problem_until_it_is_back(root: Path, tmp_path: Path) -> None:
     with client_of(root) as client, Slicebase.open(root) as memory:
         assert client.get(f"/api/v1/slices/{TURN}").status_code == 200

@@ -231,7 +231,6 @@ class Purging:
                 if plan is None or plan.state == self._state():
                     plan = plan or self.plan(make)
                     self._remove_temporary_files()
-                    self._purge_files(writer, plan)
                     texts = [
                         PurgedText(*key, digest(left) if left is not None else None)
                         for key, left in sorted(plan.changes.items())
@@ -239,6 +238,7 @@ class Purging:
                     if texts:
                         record = PurgeRecord(self._reason or "", tuple(texts), self._stamp.time, plan.report.what)
                         self._truth.purge(record, {key: left for key, left in plan.changes.items() if left is not None})
+                    self._purge_files(writer, plan)  # last: what the database refuses leaves the files as they were
                     return plan
         raise AssertionError("the last try has a plan")
 

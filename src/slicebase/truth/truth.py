@@ -1,13 +1,14 @@
 """The truth: one append-only database, with an object for each kind of record."""
 
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Set
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slicebase.core.times import from_text, to_text
-from slicebase.errors import SlicebaseError
+from slicebase.errors import SlicebaseError, Where
 from slicebase.graph.contents import readable_text
 from slicebase.graph.record import TurnRecord, read_parts
 from slicebase.graph.turn import Parent, Turn, turn_text
@@ -20,7 +21,7 @@ from slicebase.truth.turns import Turns
 from slicebase.workspace.machine import home_digest, id_in_index, keep_id, known_ids
 from slicebase.workspace.server import URL_VARIABLE
 from slicebase.workspace.surroundings import Surroundings
-from slicebase.workspace.workspace import Workspace, own_database
+from slicebase.workspace.workspace import DATABASE_ID, LOCAL, Workspace, own_database, own_folder
 
 if TYPE_CHECKING:  # imported only where needed, for a fast start: most commands need no runs
     from slicebase.truth.ledger import Ledger
@@ -155,17 +156,13 @@ def open_truth(
 
     Where it has none yet, `create` creates one, and `or_empty` returns one in memory that is empty.
     """
-    around = surroundings or Surroundings(workspace)
-    known = known_ids(workspace.id_files)
-    if not known and not _has_content(workspace.database) and os.path.isfile(workspace.turns):
-        known = id_in_index(workspace.turns)
-    home = "" if workspace.url else home_digest()  # a server has the memory of many users and machines
-    opener = Opener(home, known, adopt, around.new_id, lambda: to_text(around.now()))
-    if not workspace.url:
-        refuse_lost(workspace.database, opener)
-        if create:
-            own_database(workspace.database)
-    truth = Truth(workspace.database, create=create, or_empty=or_empty, opener=opener, url=workspace.url)
+    if workspace.url:
+        return _open_shared(workspace, surroundings or Surroundings(workspace), create, or_empty, adopt)
+    opener = Opener(home_digest(), _known_ids(workspace), adopt, *_made_by(surroundings or Surroundings(workspace)))
+    refuse_lost(workspace.database, opener)
+    if create:
+        own_database(workspace.database)
+    truth = Truth(workspace.database, create=create, or_empty=or_empty, opener=opener)
     if not truth.database.read_only:
         keep_id(workspace.id_files, truth.identity.database)
     return truth
@@ -173,8 +170,70 @@ def open_truth(
 
 def open_copy(path: Path, around: Surroundings) -> Truth:
     """Opens a copy of a database that is put back, whoever made it: a record in it says so, and gives it a new id."""
-    opener = Opener(home_digest(), restore=True, new_id=around.new_id, time=lambda: to_text(around.now()))
+    new_id, time = _made_by(around)
+    opener = Opener(home_digest(), restore=True, new_id=new_id, time=time)
     return Truth(path, opener=opener)
+
+
+def _open_shared(workspace: Workspace, around: Surroundings, create: bool, or_empty: bool, adopt: bool) -> Truth:
+    """Opens the memory of a workspace on a server, which has those of many users and machines.
+
+    The id chooses among them, so a repository may not name it: it counts where this user on this machine wrote it.
+    """
+    home = home_digest()
+    ours = known_ids(workspace.id_files, home)
+    known = ours or _known_ids(workspace)
+    if create and not known:
+        return _create_shared(workspace, around, home)
+    opener = Opener("", known, adopt, *_made_by(around))
+    truth = Truth(workspace.database, create=create, or_empty=or_empty, opener=opener, url=workspace.url)
+    if known and not ours and not adopt:
+        truth.close()
+        raise SlicebaseError(
+            "database-not-ours",
+            f"this folder names the memory {min(known)}, but it was written there by another user or machine",
+            hint="if it is yours, `tt init --join` with this id makes it the memory of this workspace",
+            where=Where(str(workspace.root)),
+        )
+    if not truth.database.read_only:
+        _keep_shared(workspace, truth.identity.database, home)
+    return truth
+
+
+def _create_shared(workspace: Workspace, around: Surroundings, home: str) -> Truth:
+    """Creates the memory of a workspace on a server. Of several processes that do so at once, the first one does.
+
+    A memory whose id no file keeps would be lost: where the files cannot be written, none is created.
+    """
+    from slicebase.workspace.atomic import file_errors, locked  # imported here: a workspace does this once
+
+    with file_errors(workspace.database.parent):
+        own_folder(workspace.database.parent)
+    with locked(workspace.purge_lock):  # which nobody holds for long who has no memory yet
+        known = known_ids(workspace.id_files, home)
+        opener = Opener("", known, False, *_made_by(around))
+        truth = Truth(workspace.database, create=True, opener=opener, url=workspace.url)
+        _keep_shared(workspace, truth.identity.database, home)
+    return truth
+
+
+def _known_ids(workspace: Workspace) -> Set[str]:
+    """Returns the ids of the database that the folder knows: of its files, else of its index."""
+    known = known_ids(workspace.id_files)
+    if not known and not _has_content(workspace.database) and os.path.isfile(workspace.turns):
+        known = id_in_index(workspace.turns)
+    return known
+
+
+def _made_by(around: Surroundings) -> tuple[Callable[[], str], Callable[[], str]]:
+    return around.new_id, lambda: to_text(around.now())
+
+
+def _keep_shared(workspace: Workspace, database: str, home: str) -> None:
+    """Writes down which memory the workspace has, also where all worktrees look for it."""
+    with suppress(OSError):
+        own_folder(workspace.database.parent)
+    keep_id(workspace.id_files, database, home)
 
 
 def join_memory(workspace: Workspace, database: str) -> None:
@@ -184,10 +243,11 @@ def join_memory(workspace: Workspace, database: str) -> None:
         raise SlicebaseError("bad-arguments", "no server has the memory of this workspace", hint=hint)
     known = known_ids(workspace.id_files)
     if known - {database}:
-        message = f"this workspace has the memory {min(known)} already"
-        raise SlicebaseError("database-not-ours", message, hint="join with a new folder or clone")
+        message = f"this workspace has the memory {min(known - {database})} already"
+        hint = f"join with a new folder or clone; if the folder came with that id, delete {LOCAL}/{DATABASE_ID} first"
+        raise SlicebaseError("database-not-ours", message, hint=hint)
     Truth(workspace.database, opener=Opener(known=frozenset({database})), url=workspace.url).close()
-    keep_id(workspace.id_files, database)
+    _keep_shared(workspace, database, home_digest())
 
 
 def _on_server(url: str, path: Path, opener: Opener, *, create: bool) -> Database | None:

@@ -52,8 +52,11 @@ def install(
 def uninstall(workspace: Workspace, *, delete_data: bool = False, dry_run: bool = False) -> list[str]:
     """Removes everything except slice files and settings; the database only with `delete_data`.
 
-    Returns what is removed.
+    Returns what is removed. A memory on a server is not this workspace's to delete.
     """
+    if delete_data and workspace.url:
+        hint = "without --delete-data it stays there; its administrator can delete the rows of a memory"
+        raise SlicebaseError("bad-arguments", f"the memory is on the server {workspace.place}", hint=hint)
     steps = list(_steps(workspace, delete_data))
     for step in () if dry_run else steps:
         try:

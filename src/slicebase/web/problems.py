@@ -37,7 +37,7 @@ UNAVAILABLE: Final = frozenset(
     {
         "locked", "database-lost", "database-damaged", "not-our-database", "no-database", "no-workspace", "no-memory",
         "disk-full", "cannot-write", "cannot-read", "server-busy", "index-building", "broken-record",
-        "database-newer", "database-not-ours", "two-databases", "no-repository",
+        "database-newer", "database-not-ours", "two-databases", "no-repository", "no-server",
         "bad-setting",
     }
 )  # fmt: skip

@@ -37,20 +37,22 @@ def _machine() -> str:
 
 # The files in which a workspace keeps the id of its database
 
-_LONGEST: Final = 64  # bytes of an id
+_LONGEST: Final = 160  # bytes of an id and a digest
 
 
-def known_ids(files: tuple[Path, ...]) -> frozenset[str]:
-    """Returns the ids of the database that these files name."""
-    found = set()
-    for path in files:
-        try:
-            text = _first_bytes(path).decode().strip()
-        except (OSError, UnicodeDecodeError):
-            continue
-        if text.isalnum():
-            found.add(text)
-    return frozenset(found)
+def known_ids(files: tuple[Path, ...], home: str = "") -> frozenset[str]:
+    """Returns the ids of the database that these files name; with a `home`, those that this user and machine wrote."""
+    named = {_named(path) for path in files}
+    return frozenset(name for name, wrote in named if name and home in ("", wrote))
+
+
+def _named(path: Path) -> tuple[str, str]:
+    """Returns the id in a file, and the digest of the user and machine that wrote it, if it says that."""
+    try:
+        name, _, home = _first_bytes(path).decode().strip().partition(" ")
+    except (OSError, UnicodeDecodeError):
+        return "", ""
+    return (name if name.isalnum() else "", home)
 
 
 def id_in_index(index: Path) -> frozenset[str]:
@@ -78,12 +80,15 @@ def _first_bytes(path: Path) -> bytes:
         os.close(descriptor)
 
 
-def keep_id(files: tuple[Path, ...], database: str) -> None:
-    """Writes the id of the database into these files. Where that cannot be done, the other files know it."""
+def keep_id(files: tuple[Path, ...], database: str, home: str = "") -> None:
+    """Writes the id of the database into these files. Where that cannot be done, the other files know it.
+
+    A file beside a database needs no `home`: the database itself says whose it is. That of a memory on a server does.
+    """
     for path in files:
-        if known_ids((path,)) != {database} and path.parent.is_dir():
+        if known_ids((path,), home) != {database} and path.parent.is_dir():
             from slicebase.workspace.atomic import own_temporary, write_bytes  # imported here to keep start-up fast
 
             with suppress(SlicebaseError):
-                data = [f"{database}\n".encode()]
+                data = [f"{database} {home}".strip().encode() + b"\n"]
                 write_bytes(path, data, within=path.parent, private=True, temporary=own_temporary())

@@ -1,6 +1,7 @@
 """The server that has the memory of a workspace: its address is the user's, never the repository's (ruling 49)."""
 
 import os
+import re
 from collections.abc import Mapping
 from typing import Final
 
@@ -9,7 +10,14 @@ from slicebase.errors import SlicebaseError
 
 URL_VARIABLE: Final = "SLICEBASE_URL"
 URL_SETTING: Final = "url"  # in the settings of the user's own workspace
-_SCHEMES: Final = ("postgresql://", "postgres://")
+# As libpq reads it: user and password end at the first @ that no slash precedes. What libpq would not read, or would
+# read otherwise than its author meant, is refused here, because its errors repeat parts of a password.
+# They are compiled when they are used, for a fast start.
+_ADDRESS: Final = (
+    r"postgres(?:ql)?://(?:[^@/]*@)?(?P<shown>(?P<hosts>[^@/?]*)(?:/[^@/?]*)?)(?:\?(?:[^=&]+=[^=&]*(?:&|\Z))*)?"
+)
+_HOSTS: Final = r"HOST(?:,HOST)*".replace("HOST", r"(?:\[[0-9A-Fa-f:.]+\]|[^][:,]*)(?::[0-9]*)?")
+_NOT_WRITTEN: Final = r"[\s\x00-\x1f\x7f\ud800-\udfff]|%(?![0-9A-Fa-f]{2})|%00"
 
 
 def server_url(environment: Mapping[str, str] = os.environ) -> str:
@@ -28,17 +36,22 @@ def server_url(environment: Mapping[str, str] = os.environ) -> str:
 
 def checked_url(url: str, source: str) -> str:
     """Returns an address of PostgreSQL. Raises `bad-setting` for anything else, without repeating it."""
-    if not url.startswith(_SCHEMES):
-        raise SlicebaseError("bad-setting", f"{source} is no address of PostgreSQL", hint="postgresql://user@host/name")
+    if _shown(url) is None:
+        hint = "postgresql://user@host/name; in a user or password, write %40 for @, %2F for /, %25 for %"
+        raise SlicebaseError("bad-setting", f"{source} is no address of PostgreSQL", hint=hint)
     return url
 
 
 def shown_url(url: str) -> str:
     """Returns the address of a server without user, password and parameters."""
-    from urllib.parse import urlsplit  # imported here for a fast start: most memories are files
+    shown = _shown(url)
+    return "(no address of PostgreSQL)" if shown is None else f"postgresql://{shown}"
 
-    parts = urlsplit(url)
-    return f"postgresql://{parts.netloc.rpartition('@')[2]}{parts.path}"
+
+def _shown(url: str) -> str | None:
+    """Returns hosts, ports and the name of the database; None where a text is no address."""
+    address = None if re.search(_NOT_WRITTEN, url) else re.fullmatch(_ADDRESS, url)
+    return address["shown"] if address and re.fullmatch(_HOSTS, address["hosts"]) else None
 
 
 def user_folder(environment: Mapping[str, str] = os.environ) -> str:

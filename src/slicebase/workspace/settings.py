@@ -18,7 +18,14 @@ from slicebase.files.freshness import HALF_LIFE_DAYS
 from slicebase.workspace.atomic import locked, write_bytes
 from slicebase.workspace.boundary import inside, real_path
 from slicebase.workspace.doors import VARIABLE, is_on
-from slicebase.workspace.server import URL_SETTING, URL_VARIABLE, checked_url, shown_url, user_folder
+from slicebase.workspace.server import (
+    URL_SETTING,
+    URL_VARIABLE,
+    checked_url,
+    server_url,
+    shown_url,
+    user_folder,
+)
 from slicebase.workspace.workspace import SETTINGS, Workspace, create_local_folder
 
 # One value in a TOML text
@@ -191,6 +198,8 @@ def settings_with_sources(root: Path, environment: Mapping[str, str]) -> list[Se
         if key.variable and environment.get(key.variable):
             value, source = environment[key.variable], key.variable
             value = is_on(environment) if bool in key.types else value
+        if name == URL_SETTING and value is None and (own := server_url(environment)):
+            value, source = own, str(Path(user_folder(environment), SETTINGS))  # it counts in every workspace
         value = shown_url(value) if name == URL_SETTING and value else value
         settings.append(Setting(name, value, source, key.about))
     return settings
@@ -219,7 +228,8 @@ def set_setting(workspace: Workspace, name: str, given: str | float | None) -> N
                 root / SETTINGS, f"{name} cannot be set without changing something else", f"edit {SETTINGS} by hand"
             )
         if new != text:
-            write_bytes(root / SETTINGS, [new.encode()], within=root)
+            private = URL_SETTING in wanted  # it can hold a password
+            write_bytes(root / SETTINGS, [new.encode()], within=root, private=private)
 
 
 def _read(root: Path) -> tuple[dict[str, Any], str]:

@@ -292,11 +292,13 @@ def _refuse_memory_of_another(workspace: Workspace) -> None:
     A new workspace writes the id into its own folder. Who merely names the git directory of somebody else has none.
     """
     repository = repository_of(workspace.root)
-    if repository is None or repository.is_certain or not os.path.lexists(workspace.database):
+    memory = workspace.id_files[0] if workspace.url else workspace.database
+    if repository is None or repository.is_certain or not os.path.lexists(memory):
         return
-    from slicebase.workspace.machine import known_ids
+    from slicebase.workspace.machine import home_digest, known_ids
 
-    beside, here = (known_ids((path,)) for path in workspace.id_files)
+    home = home_digest() if workspace.url else ""
+    beside, here = (known_ids((path,), home) for path in workspace.id_files)
     if not beside & here:
         raise SlicebaseError(
             "database-not-ours",

@@ -1,6 +1,7 @@
 """Lost connections, servers that do not answer, and databases that are not ours: errors that say what to do."""
 
 import socket
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -126,11 +127,71 @@ def test_a_workspace_that_knows_a_memory_does_not_begin_another_one_without_its_
     assert "SLICEBASE_URL" in (refused(lambda: without.truth).hint or "")
 
 
+@pytest.mark.parametrize("is_cloned", [True, False])
+@pytest.mark.parametrize("place", [".slicebase/slicebase.id", ".slicebase/cache/turns.db"])
+def test_a_folder_that_came_with_the_id_of_a_memory_does_not_get_it(
+    on_server: Open, tmp_path: Path, place: str, is_cloned: bool
+) -> None:
+    """Else a repository would name which memory of the user its agents read and write (ruling 49)."""
+    with on_server("victim") as memory:
+        store(memory.truth, chain(4))
+        memory.search("text")
+        id_ = memory.truth.identity.database
+    index = memory.workspace.turns.read_bytes()
+    foreign = tmp_path / "foreign"
+    if is_cloned:
+        subprocess.run(["git", "init", "-q", str(foreign)], check=True)
+    (foreign / place).parent.mkdir(parents=True)
+    (foreign / place).write_bytes(index if place.endswith("db") else f"{id_}\n".encode())
+    with on_server("foreign") as memory:
+        assert refused(lambda: memory.search("text")).code == "database-not-ours"
+        assert refused(lambda: store(memory.truth, [turn("later", 3)])).code == "database-not-ours"
+    on_server("foreign", join=id_).close()
+    with on_server("foreign") as memory:
+        assert [hit.text for hit in memory.search("text of 2").turns][:1] == ["text of 2"]
+
+
+def test_a_folder_that_names_the_git_directory_of_another_does_not_get_its_memory(
+    on_server: Open, tmp_path: Path
+) -> None:
+    subprocess.run(["git", "init", "-q", str(tmp_path / "victim")], check=True)
+    with on_server("victim") as memory:
+        store(memory.truth, chain(4))
+        id_ = memory.truth.identity.database
+    (tmp_path / "foreign" / ".slicebase").mkdir(parents=True)
+    (tmp_path / "foreign" / ".slicebase" / "slicebase.id").write_text(f"{id_}\n")
+    (tmp_path / "foreign" / ".git").write_text(f"gitdir: {tmp_path}/victim/.git\n")
+    assert refused(lambda: on_server("foreign").search("text")).code in ("database-not-ours", "no-repository")
+
+
+def test_all_worktrees_of_a_repository_have_one_memory(on_server: Open, tmp_path: Path) -> None:
+    first = tmp_path / "first"
+    subprocess.run(["git", "init", "-q", str(first)], check=True)
+    identity = ["-c", "user.name=x", "-c", "user.email=x@example.org"]
+    subprocess.run(["git", "-C", str(first), *identity, "commit", "-q", "--allow-empty", "-m", "x"], check=True)
+    with on_server("first") as memory:
+        store(memory.truth, chain(4))
+        id_ = memory.truth.identity.database
+    subprocess.run(["git", "-C", str(first), "worktree", "add", "-q", str(tmp_path / "second")], check=True)
+    with on_server("second") as memory:
+        assert memory.truth.identity.database == id_
+
+
 def test_a_workspace_with_a_database_of_its_own_keeps_it(on_server: Open, in_file: Open) -> None:
     with in_file("here") as memory:
         store(memory.truth, chain(4))
     with on_server("here") as memory:
         assert memory.workspace.url == ""
+        assert memory.graph.turn(name(2)).text == "text of 2"
+
+
+def test_to_delete_the_data_of_a_memory_on_a_server_is_refused_and_removes_nothing(on_server: Open) -> None:
+    with on_server("here") as memory:
+        store(memory.truth, chain(4))
+        assert refused(lambda: memory.uninit(delete_data=True)).code == "bad-arguments"
+        assert refused(lambda: memory.uninit(delete_data=True, dry_run=True)).code == "bad-arguments"
+        memory.uninit()
+    with on_server("here") as memory:
         assert memory.graph.turn(name(2)).text == "text of 2"
 
 

@@ -10,6 +10,7 @@ from slicebase import Slicebase, SlicebaseError
 from slicebase.truth.schema import CHAINS
 from slicebase.truth.truth import Truth
 from slicebase.verbs.verify import verify
+from slicebase.workspace.server import URL_VARIABLE
 from tests.conversations import chain, name, store
 from tests.truth.postgres.conftest import Open
 
@@ -114,6 +115,39 @@ def test_verify_finds_a_row_that_an_administrator_changed(server: str, memory: S
     verdict = memory.verify()
     assert verdict.status == "BROKEN"
     assert {finding.check for finding in verdict.findings} >= {"text-hash"}
+
+
+def test_a_writer_who_may_not_purge_is_told_before_anything_is_purged(
+    on_server: Open, server: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with psycopg.connect(server, autocommit=True) as administrator:
+        administrator.execute("DROP ROLE IF EXISTS clerk")
+        administrator.execute("CREATE ROLE clerk LOGIN IN ROLE slicebase_writer")
+    with on_server() as memory:
+        store(memory.truth, chain(4))
+        entry = memory.library.create("Notes", "What was said.", body="The harbour opens at six in the morning.\n")
+    monkeypatch.setenv(URL_VARIABLE, server.replace("postgres:@", "clerk@"))
+    with Slicebase.open(memory.root) as refusing:
+        for call in (lambda: refusing.library.purge(entry.id), lambda: refusing.purge(f"turn:{name(2)}", reason="x")):
+            with pytest.raises(SlicebaseError) as caught:
+                call()
+            assert caught.value.code == "cannot-write"
+            assert "slicebase_purger" in (caught.value.hint or "")
+        assert b"harbour" in refusing.library.folder.find(entry.id).to_bytes()
+        assert refusing.graph.turn(name(2)).text == "text of 2"
+
+
+def test_a_user_who_may_not_create_the_tables_is_told_who_may(server: str, tmp_path: Path) -> None:
+    with psycopg.connect(server, autocommit=True) as administrator:
+        administrator.execute("DROP DATABASE IF EXISTS without_tables")
+        administrator.execute("DROP ROLE IF EXISTS visitor")
+        administrator.execute("CREATE ROLE visitor LOGIN")
+        administrator.execute("CREATE DATABASE without_tables")
+    url = server.replace("postgres:@", "visitor@").replace("/postgres?", "/without_tables?")
+    with pytest.raises(SlicebaseError) as caught:
+        Truth(tmp_path / "x.db", url=url, create=True)
+    assert caught.value.code == "no-database"
+    assert "schema.sql" in (caught.value.hint or "")
 
 
 def test_a_user_without_the_role_of_a_writer_is_refused(server: str, memory: Slicebase) -> None:

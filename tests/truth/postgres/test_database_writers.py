@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from slicebase import Slicebase
+from slicebase.truth.ownership import Opener
+from slicebase.truth.truth import Truth
 from slicebase.workspace.server import URL_VARIABLE
 from tests.truth.postgres.server import own_server, restart
 
@@ -64,3 +66,25 @@ def test_what_was_acknowledged_is_stored_though_writers_are_killed_and_the_serve
     assert max(logged.values()) == 1
     assert {given[0] for kind, *given in lines if kind == "turn"} <= turns
     assert len(lines) > 50
+
+
+def test_of_processes_that_begin_a_memory_at_once_all_write_to_the_same_one(tmp_path: Path, server: str) -> None:
+    """Else what the others have acknowledged is in memories whose ids nobody knows."""
+    (tmp_path / "first").mkdir()
+    program = "import sys; from slicebase import Slicebase; memory = Slicebase.init(sys.argv[1]); "
+    program += "memory.runs.start(sys.argv[2], 'Count.', 'All have counted.')"
+    running = [
+        subprocess.Popen(
+            [sys.executable, "-c", program, str(tmp_path / "first"), f"r{number}"],
+            env={**os.environ, URL_VARIABLE: server},
+            stderr=subprocess.PIPE,
+        )
+        for number in range(4)
+    ]
+    for process in running:
+        errors = process.communicate(timeout=60)[1]
+        assert process.returncode == 0, errors.decode()
+    known = (tmp_path / "first" / ".slicebase" / "slicebase.id").read_text().split()[0]
+    truth = Truth(tmp_path / "x.db", opener=Opener(known=frozenset({known})), url=server)
+    assert [truth.runs.log.tally(f"r{number}") is not None for number in range(4)] == [True] * 4
+    truth.close()

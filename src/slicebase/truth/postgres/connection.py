@@ -8,11 +8,14 @@ from itertools import count
 from typing import Any, Final
 
 import psycopg
+from psycopg.conninfo import conninfo_to_dict
 from psycopg.pq import TransactionStatus
 from psycopg.types.numeric import Int8Dumper
 
+from slicebase.errors import SlicebaseError
 from slicebase.truth.postgres.failures import as_our_error
 
+_CONNECT: Final = 10  # seconds that a server is waited for, where the address does not say
 _FIRST_WORD: Final = re.compile(r"\s*(SELECT|INSERT|UPDATE|DELETE)\b")
 _HAS_ROWS: Final = re.compile(r"^\s*SELECT\b|\bRETURNING\b")
 _MARK: Final = re.compile(r"\?(\d*)")
@@ -65,7 +68,12 @@ class PostgresConnection:
 
     def _connected(self) -> "psycopg.Connection[Any]":
         with _our_errors():
-            opened = psycopg.connect(self._url, autocommit=True, connect_timeout=10, cursor_factory=psycopg.RawCursor)
+            try:
+                wait = conninfo_to_dict(self._url).get("connect_timeout", _CONNECT)
+            except psycopg.ProgrammingError:  # its text may repeat a part of a password
+                hint = "it is postgresql://user@host/name?parameter=value"
+                raise SlicebaseError("bad-setting", "PostgreSQL cannot read its address", hint=hint) from None
+            opened = psycopg.connect(self._url, autocommit=True, connect_timeout=wait, cursor_factory=psycopg.RawCursor)
             opened.adapters.register_dumper(int, Int8Dumper)  # else a statement is prepared for each size of a number
             opened.execute(self.setup.encode(), prepare=False)
             return opened

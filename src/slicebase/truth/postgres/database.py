@@ -159,6 +159,7 @@ class PostgresDatabase(Database):
     @contextmanager
     def erasing(self) -> Iterator[None]:
         """Clears away what the texts were. Copies of the server's own log are its administrator's."""
+        self.connection.execute("SET ROLE slicebase_purger; SET ROLE slicebase_writer")  # who may not is told at once
         yield
         self.connection.execute("SET ROLE slicebase_purger")
         try:
@@ -204,10 +205,15 @@ def _create_layout(connection: PostgresConnection) -> None:
     for attempt in range(_TRIES):
         try:
             connection.execute(f"BEGIN; {schema}; COMMIT")
-        except SlicebaseError:
+        except SlicebaseError as error:
             connection.roll_back()
             if _layout(connection) is None and attempt == _TRIES - 1:
-                raise
+                if error.code != "cannot-write":
+                    raise
+                hint = "an administrator can run schema.sql, which is in the package: see docs/postgresql.md"
+                raise SlicebaseError(
+                    "no-database", f"the tables cannot be created: {error.message}", hint=hint
+                ) from None
         if _layout(connection) is not None:
             return
 
