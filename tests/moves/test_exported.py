@@ -357,7 +357,9 @@ def test_a_text_that_no_record_names_is_left_there(forged: Forged, tmp_path: Pat
     assert not any("smuggled" in row for row in rows["texts"])
 
 
-@pytest.mark.parametrize("path", ["../x", "/tmp/x", "slices/../../x", "slices//x", "slices/a\\b", "slices/a\nb"])
+@pytest.mark.parametrize(
+    "path", ["../x", "/tmp/x", "slices/../../x", "slices//x", "slices/a\\b", "slices/a\nb", "slices/.git/x"]
+)
 def test_a_path_that_leads_out_of_the_folder_is_refused(path: str, forged: Forged, tmp_path: Path) -> None:
     (forged.folder.parent / "x").write_text("outside")
     manifest = json.loads((forged.folder / "manifest.json").read_text())

@@ -31,7 +31,7 @@ from slicebase.moves.lines import FileHead, PurgeLine, encoded, row_line, text_l
 from slicebase.moves.manifest import ExportManifest, ListedFile, export_manifest_bytes, manifest_of, read_listing
 from slicebase.moves.places import MANIFEST, SLICES, TEXTS
 from slicebase.moves.schemas import README, export_schemas
-from slicebase.moves.slices import library_files
+from slicebase.moves.slices import library_files, refuse_own
 from slicebase.truth.chains import Chain
 from slicebase.truth.transfer import (
     OWNED,
@@ -60,7 +60,8 @@ from slicebase.workspace.stage import folder_locked, stage, staging
 
 _MARK: Final = ".exporting"  # is there while somebody exports: the manifest is older than the files then
 _README: Final = "README.md"
-_ATTRIBUTES: Final = ".gitattributes"  # git leaves the ends of lines as they are
+_ATTRIBUTES: Final = ".gitattributes"
+_AS_IT_IS: Final = b"* -text\n"  # git leaves the ends of lines as they are
 _SCHEMAS: Final = "schemas"
 
 
@@ -80,17 +81,18 @@ class ExportReport(NamedTuple):
 def export_workspace(parts: Parts, to: Path) -> ExportReport:
     """Exports a workspace into a folder, or into an archive if the path is named as one."""
     if is_archive(to):
+        refuse_own(parts.workspace, real_path(to.parent))
         return _to_archive(parts, real_path(to.parent) / to.name)
     folder = real_path(to)
+    refuse_own(parts.workspace, folder)
+    if folder == parts.workspace.root:
+        hint = "name a folder in it, or beside it"
+        raise SlicebaseError("file-exists", "it is the workspace itself", hint=hint, where=Where(str(folder)))
     with file_errors(folder):
         try:
             create_folder(folder, within=folder.parent)
         except FileExistsError:
             raise not_a_file(folder) from None
-    if folder.is_relative_to(parts.workspace.library):
-        raise SlicebaseError(
-            "outside-workspace", "the library cannot hold an export of itself", where=Where(str(folder))
-        )
     with folder_locked(folder):
         remember_export(parts.workspace, EVERYTHING_EXPORTED, folder)
         return _exported(parts, folder, folder)
@@ -172,7 +174,8 @@ class _Export:
         for owner in self._transfer.text_owners():
             if ours[f"{TEXTS}/{owner}"] != self._heads.get(f"{TEXTS}/{owner}"):
                 self._texts(owner)
-        self._plain(_ATTRIBUTES, b"* -text\n")
+        if _ATTRIBUTES in self._files or _bytes_of(self._folder / _ATTRIBUTES) in (None, _AS_IT_IS):
+            self._plain(_ATTRIBUTES, _AS_IT_IS)  # others may have written their own before
         self._plain(_README, README.encode())
         for name, schema in export_schemas().items():
             self._plain(f"{_SCHEMAS}/{name}", schema)

@@ -83,9 +83,8 @@ def read_listing(folder: Path, shown: str) -> ExportManifest:
         raise _bad("the digest of its heads is another one than it states", where)
     for file in manifest.files:
         refuse_unsafe(file.path, str(where))
-    paths = [file.path.casefold() for file in manifest.files]
-    if len(set(paths)) < len(paths):
-        raise _bad("a file is listed twice, or with other capital letters", where)
+    if len(manifest.by_path()) < len(manifest.files):
+        raise _bad("a file is listed twice", where)
     return manifest
 
 
