@@ -165,8 +165,8 @@ def _more(data: bytes, path: Path) -> dict[str, str]:
     """Returns what a header for that says of the file after it: its name, its size, or both, and nothing else."""
     found: dict[str, str] = {}
     while data:
-        length, _, rest = data.partition(b" ")
-        end = int(length) if length.isdigit() and len(length) < len(str(_LARGEST_HEADER)) + 1 else 0
+        length = data.partition(b" ")[0]
+        end = int(length) if length.isdigit() and len(length) <= len(str(_LARGEST_HEADER)) else 0
         key, is_there, value = data[len(length) + 1 : end].partition(b"=")
         name = key.decode("ascii", "replace")
         if name not in ("path", "size") or name in found or not is_there or value[-1:] != b"\n" or end > len(data):

@@ -160,6 +160,7 @@ class _Export:
         for file in found:
             with suppress(FileNotFoundError):  # gone since the folder was listed
                 self._slice(f"{SLICES}/{file.name}", file.path)
+        self._exchange.save()  # one that is killed later has exchanged these
 
     def run(self) -> ExportReport:
         """Writes what the database has, and the manifest."""
@@ -183,7 +184,6 @@ class _Export:
         if (data := export_manifest_bytes(manifest)) != _bytes_of(self._folder / MANIFEST):
             self._put(MANIFEST, [data])
         remove(self._folder / _MARK, within=self._folder)
-        self._exchange.save()
         return ExportReport(
             self._folder, tuple(self._written), tuple(self._ahead), tuple(self._conflicts), self._purged,
             tuple(self._left_out), tuple(self._broken), manifest.digest,
@@ -292,6 +292,8 @@ class _Export:
         elif old is None or self._exchange.was_ours(path, old):
             self._write(path, [data])
             self._exchange.agree(path, data)
+        elif self._exchange.is_last(path, data):
+            self._ahead.append(path)
         else:
             self._conflicts.append(slice_conflict(path, data, old))
 

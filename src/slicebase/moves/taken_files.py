@@ -13,10 +13,12 @@ from slicebase.moves.exchange import MoveConflict, SharedVersions, slice_conflic
 from slicebase.moves.exported import ExportFolder
 from slicebase.moves.places import SLICES
 from slicebase.verbs.parts import Parts
-from slicebase.workspace.atomic import create_folder, locked, read_bytes, read_chunks, write_bytes
+from slicebase.workspace.atomic import create_folder, locked, read_bytes, write_bytes
 from slicebase.workspace.workspace import create_local_folder
 
 _LARGEST_MERGED = 64 << 20  # bytes of a slice file that is merged
+# Errors that leave the other files as good as they are; `conflict` is that of a file that changes while it is read.
+_OF_ONE_FILE = frozenset({"bad-move", "not-a-file", "outside-workspace", "cannot-read", "conflict"})
 
 
 def take_files(
@@ -39,7 +41,8 @@ def take_files(
         for path in paths:
             try:
                 place = workspace.library / path.removeprefix(f"{SLICES}/")
-                new = _decided(export.file(path), place, path, exchange)
+                there = export.data(path)
+                new = _decided(there, place, path, exchange)
                 if isinstance(new, MoveConflict):
                     conflicts.append(new)
                 elif new is not None:
@@ -47,16 +50,15 @@ def take_files(
                     write_bytes(place, [new], within=workspace.root)
                     taken.append(path)
                 if not isinstance(new, MoveConflict):
-                    exchange.agree(path, read_bytes(export.file(path)))
+                    exchange.agree(path, there)
             except SlicebaseError as error:
-                if error.code not in ("bad-move", "not-a-file", "outside-workspace"):
+                if error.code not in _OF_ONE_FILE:
                     raise
                 refused.append(error.at(Where(path)))
 
 
-def _decided(source: Path, place: Path, path: str, exchange: SharedVersions) -> bytes | MoveConflict | None:
+def _decided(there: bytes, place: Path, path: str, exchange: SharedVersions) -> bytes | MoveConflict | None:
     """Returns the bytes that a file gets here, None if it stays as it is, or the conflict."""
-    there = b"".join(read_chunks(source))
     try:
         here = read_bytes(place)
     except FileNotFoundError:
