@@ -19,7 +19,7 @@ from slicebase.moves.export import surveyed
 from slicebase.moves.exported import listed_file, place_of_rows, place_of_texts, row_hash
 from slicebase.moves.lines import ROW_LINE, FileHead, encoded, moved_row, row_line
 from slicebase.moves.manifest import ExportManifest, export_manifest_bytes, manifest_of
-from slicebase.truth.transfer import MovedRow, shared_head, shared_key
+from slicebase.truth.transfer import MovedRow, Transfer, shared_head, shared_key
 from tests.conversations import chain, name, store, turn
 from tests.moves.memories import everything, filled, purge_something
 from tests.moves.test_export import contents
@@ -345,6 +345,20 @@ def test_a_tombstone_that_no_purge_left_is_not_taken(forged: Forged, tmp_path: P
     report, rows = taken(forged.folder, tmp_path / "r")
     assert report.exit == Exit.REFUSED
     assert not any("'t'" in row for row in rows["turns"])
+
+
+def test_a_time_that_is_none_is_not_taken(forged: Forged, tmp_path: Path) -> None:
+    with Slicebase.open(forged.folder.parent / "w") as memory:
+        memory.purge(f"turn:{name('x')}", reason="a test")
+        (purge,) = Transfer(memory.truth.database).purges()
+        memory.export_workspace(forged.folder)
+    forged.change("manifests.jsonl", "manifests", lambda rows: rows[0].update(recorded="yesterday"))
+    for path in (forged.folder / "purges.jsonl", forged.folder / "texts" / "session" / "t.jsonl"):
+        path.write_bytes(path.read_bytes().replace(purge.time.encode(), b"yesterday"))
+    listed_again(forged.folder)
+    report, rows = taken(forged.folder, tmp_path / "r")
+    assert {error.where.file for error in report.refused if error.where} == {"manifests", "session:t"}
+    assert not any("yesterday" in row for row in (*rows["manifests"], *rows["texts"]))
 
 
 def test_a_text_that_no_record_names_is_left_there(forged: Forged, tmp_path: Path) -> None:
