@@ -1,6 +1,8 @@
 """Exports: the same memory gives the same bytes, what is there is added to, and other programs can check it."""
 
 import json
+import os
+import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -206,6 +208,28 @@ def test_an_older_manifest_beside_newer_files_is_written_again(memory: Slicebase
         memory.export_workspace(folder)
     assert caught.value.code == "bad-move"
     assert "own.jsonl:3" in str(caught.value)
+
+
+def test_what_others_keep_in_the_folder_stops_no_export_that_was_interrupted(memory: Slicebase, tmp_path: Path) -> None:
+    folder = tmp_path / "e"
+    memory.export_workspace(folder)
+    before = contents(folder)
+    rows = sorted((folder / "sessions").iterdir())[0]
+    others = [
+        "slices/bad\udcff.txt", "slices/a\\b", "slices/two\nlines", "slices/.git/config", "texts/notes.txt",
+        "runs/notes.txt", f"sessions/{rows.stem} (copy).jsonl", f"texts/{rows.name}",
+    ]  # fmt: skip
+    for name in others:
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_bytes(b"no line of an export")
+    shutil.copy(rows, folder / others[-2])
+    shutil.copy(folder / "texts" / "session" / rows.name, folder / others[-1])
+    os.mkfifo(folder / "slices" / "pipe")
+    (folder / ".exporting").touch()
+    memory.export_workspace(folder)
+    assert {name: data for name, data in contents(folder).items() if name not in others} == before
+    with Slicebase.init(tmp_path / "again") as other:
+        assert other.import_workspace(folder).exit == Exit.DONE
 
 
 def test_no_write_follows_a_link_out_of_the_folder(memory: Slicebase, tmp_path: Path) -> None:

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from slicebase import Slicebase, SlicebaseError
 from slicebase.core.hashing import raw_digest
 from slicebase.errors import Exit
-from slicebase.moves.export import surveyed
 from slicebase.moves.exported import listed_file, place_of_rows, place_of_texts, row_hash
 from slicebase.moves.lines import ROW_LINE, FileHead, encoded, moved_row, row_line
 from slicebase.moves.manifest import ExportManifest, export_manifest_bytes, manifest_of
+from slicebase.moves.survey import surveyed
 from slicebase.truth.transfer import MovedRow, Transfer, shared_head, shared_key
 from tests.conversations import chain, name, store, turn
 from tests.moves.memories import everything, filled, purge_something
@@ -40,10 +40,16 @@ def listed_again(folder: Path) -> None:
     try:
         manifest = surveyed(folder)
     except SlicebaseError:  # it cannot be read: only the digests of the files follow
-        old = msgspec.json.decode((folder / "manifest.json").read_bytes(), type=ExportManifest)
-        files = {path: listed_file(folder, path) for path in old.by_path() if (folder / path).exists()}
-        manifest = manifest_of(files, old.heads)
-    (folder / "manifest.json").write_bytes(export_manifest_bytes(manifest))
+        listed_as_before(folder)
+    else:
+        (folder / "manifest.json").write_bytes(export_manifest_bytes(manifest))
+
+
+def listed_as_before(folder: Path) -> None:
+    """Lets the manifest list the files as they are, with the heads that it had."""
+    old = msgspec.json.decode((folder / "manifest.json").read_bytes(), type=ExportManifest)
+    files = {path: listed_file(folder, path) for path in old.by_path() if (folder / path).exists()}
+    (folder / "manifest.json").write_bytes(export_manifest_bytes(manifest_of(files, old.heads)))
 
 
 def taken(folder: Path, root: Path) -> tuple[Any, dict[str, Any]]:
@@ -427,6 +433,6 @@ def test_owners_are_read_from_their_own_files(forged: Forged, tmp_path: Path) ->
     """A file that says that it is of another owner is refused."""
     path = forged.folder / "sessions" / "t.jsonl"
     path.write_bytes(path.read_bytes().replace(b"session:t", b"session:s", 1))
-    listed_again(forged.folder)
+    listed_as_before(forged.folder)
     report, _ = taken(forged.folder, tmp_path / "r")
     assert report.exit == Exit.REFUSED

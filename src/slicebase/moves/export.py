@@ -19,19 +19,17 @@ from slicebase.moves.exchange import MoveConflict, SharedVersions, slice_conflic
 from slicebase.moves.exported import (
     PURGES,
     ExportFolder,
-    listed_file,
     place_of_rows,
     place_of_shared,
     place_of_texts,
-    read_rows,
-    read_texts,
     row_hash,
 )
 from slicebase.moves.lines import FileHead, PurgeLine, encoded, row_line, text_line
-from slicebase.moves.manifest import ExportManifest, ListedFile, export_manifest_bytes, manifest_of, read_listing
-from slicebase.moves.places import MANIFEST, SLICES, TEXTS
+from slicebase.moves.manifest import ListedFile, export_manifest_bytes, manifest_of, read_listing
+from slicebase.moves.places import MANIFEST, README_FILE, SCHEMAS, SLICES, TEXTS
 from slicebase.moves.schemas import README, export_schemas
 from slicebase.moves.slices import library_files, refuse_own
+from slicebase.moves.survey import surveyed
 from slicebase.truth.chains import Chain
 from slicebase.truth.transfer import (
     OWNED,
@@ -59,10 +57,8 @@ from slicebase.workspace.boundary import not_a_file, real_path
 from slicebase.workspace.stage import folder_locked, stage, staging
 
 _MARK: Final = ".exporting"  # is there while somebody exports: the manifest is older than the files then
-_README: Final = "README.md"
 _ATTRIBUTES: Final = ".gitattributes"
 _AS_IT_IS: Final = b"* -text\n"  # git leaves the ends of lines as they are
-_SCHEMAS: Final = "schemas"
 
 
 class ExportReport(NamedTuple):
@@ -177,9 +173,9 @@ class _Export:
                 self._texts(owner)
         if _ATTRIBUTES in self._files or _bytes_of(self._folder / _ATTRIBUTES) in (None, _AS_IT_IS):
             self._plain(_ATTRIBUTES, _AS_IT_IS)  # others may have written their own before
-        self._plain(_README, README.encode())
+        self._plain(README_FILE, README.encode())
         for name, schema in export_schemas().items():
-            self._plain(f"{_SCHEMAS}/{name}", schema)
+            self._plain(f"{SCHEMAS}/{name}", schema)
         manifest = manifest_of(self._files, self._heads)
         if (data := export_manifest_bytes(manifest)) != _bytes_of(self._folder / MANIFEST):
             self._put(MANIFEST, [data])
@@ -363,34 +359,3 @@ def _found(folder: Path) -> ExportFolder:
         hint = "export into a new folder, or into one that only an export is in"
         raise SlicebaseError("file-exists", message, hint=hint, where=Where(str(folder)))
     return ExportFolder(folder, manifest_of({}, {}))
-
-
-def surveyed(folder: Path) -> ExportManifest:
-    """Returns the manifest of what an interrupted export left, from every file that is one of an export."""
-    heads: Heads = {}
-    files: dict[str, ListedFile] = {}
-    for place in sorted(folder.rglob("*")):
-        path = place.relative_to(folder).as_posix()
-        top = path.partition("/")[0]
-        if path.startswith(".") or place.is_symlink() or not place.is_file() or place.name.startswith("."):
-            continue
-        if top in ("sessions", "runs") or path in map(place_of_shared, SHARED):
-            for table, rows in read_rows(place, path).items():
-                owner = _owner_in(place, path)
-                name = table if table in SHARED else str(Chain(table, owner.partition(":")[2]))
-                keys = [shared_key(table, row.values) for row in rows] if table in SHARED else []
-                heads[name] = shared_head(keys) if keys else (rows[-1].seq, rows[-1].hash.hex())
-        elif top == TEXTS:
-            found = read_texts(place, path)
-            heads[f"{TEXTS}/{found.head.owner}"] = head_of_texts([found.texts[name] for name in sorted(found.texts)])
-        elif top not in (SLICES, _SCHEMAS, _README, PURGES):
-            continue
-        files[path] = listed_file(folder, path)
-    return manifest_of(files, heads)
-
-
-def _owner_in(place: Path, path: str) -> str:
-    from slicebase.moves.lines import ROW_LINE, read_lines
-
-    head = next(iter(read_lines(place, path, ROW_LINE)))
-    return head.owner if isinstance(head, FileHead) else ""

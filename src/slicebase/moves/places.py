@@ -14,6 +14,8 @@ from slicebase.errors import SlicebaseError, Where
 MANIFEST: Final = "manifest.json"
 SLICES: Final = "slices"  # the folder with the slice files
 TEXTS: Final = "texts"
+SCHEMAS: Final = "schemas"
+README_FILE: Final = "README.md"
 _PLAIN: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,79}")  # a name that can be a file name everywhere
 _OTHER: Final = re.compile(r"[^a-z0-9_-]+")
 _RESERVED: Final = re.compile(r"con|prn|aux|nul|com\d|lpt\d")  # Windows
