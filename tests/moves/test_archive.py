@@ -65,6 +65,15 @@ def info(name: str, kind: bytes = tarfile.REGTYPE, link: str = "", size: int = 0
 
 
 UNSAFE = ["/etc/passwd", "../up", "a/../../up", "a//b", "./a", "a/.", "a\\b", "line\nend", "a" * 256, "a/" * 600 + "a"]
+UNSAFE += [
+    "slices/.git/config",
+    ".GIT",
+    "a/.git/hooks/x",
+    "a/.g\u200cit/config",
+    "git~1/config",
+    ".git./x",
+    ".git::$D/x",
+]
 
 
 @pytest.mark.parametrize("name", [*UNSAFE, "", "nul\0", "\ud800"])
@@ -82,9 +91,28 @@ def test_links_folders_and_devices_are_refused(kind: bytes, tmp_path: Path) -> N
     assert refused(tarred(info("a", kind, "b")), tmp_path) == "bad-move"
 
 
-def test_names_that_are_one_on_some_systems_are_refused(tmp_path: Path) -> None:
-    assert refused(tarred(info("a"), info("A")), tmp_path) == "bad-move"
+@pytest.mark.parametrize("name", [".gitignore", "git", "a.git", "agit~1", "git~x", ".gi"])
+def test_names_that_only_begin_like_a_folder_of_git_are_as_good_as_others(name: str, tmp_path: Path) -> None:
+    assert read(as_bytes({name: b"x"}), tmp_path) == {name: b"x"}
+
+
+def test_names_that_are_one_on_some_systems_are_two_where_the_system_tells_them_apart(tmp_path: Path) -> None:
+    assert read(as_bytes({"a": b"x", "A": b"y"}), tmp_path) == {"a": b"x", "A": b"y"}
     assert refused(tarred(info("a"), info("a")), tmp_path) == "bad-move"
+
+
+def of_any_size(name: str, size: int) -> bytes:
+    """Returns the beginning of an archive with a file of this size."""
+    return next(archive._tar([Member(name, size, [])]))
+
+
+@pytest.mark.parametrize("name", ["slicebase.db", "ü" * 100])
+@pytest.mark.parametrize("size", [8**11 - 1, 8**11, 9 << 40])
+def test_a_file_of_any_size_is_read_again_as_large_as_it_is(name: str, size: int, tmp_path: Path) -> None:
+    """A header has no room for 8 GiB: the size stands before it then."""
+    stream = io.BytesIO(of_any_size(name, size))
+    member = next(archive._members(stream, tmp_path, size * 2))
+    assert (member.name, member.size) == (name, size)
 
 
 def test_headers_that_say_more_than_a_name_are_refused(tmp_path: Path) -> None:
@@ -92,6 +120,9 @@ def test_headers_that_say_more_than_a_name_are_refused(tmp_path: Path) -> None:
     odd.pax_headers = {"path": "b", "GNU.sparse.major": "1"}
     assert refused(tarred(odd), tmp_path) == "bad-move"
     assert refused(tarred(info("a" * 200), form=tarfile.GNU_FORMAT), tmp_path) == "bad-move"
+    for size in ("-1", "1e3", "\u0661", "9" * 5000, ""):
+        odd.pax_headers = {"size": size}
+        assert refused(tarred(odd), tmp_path) == "bad-move"
 
 
 def test_an_archive_that_grows_without_limit_is_refused_before_it_fills_the_disk(

@@ -1,6 +1,8 @@
 """Exports: the same memory gives the same bytes, what is there is added to, and other programs can check it."""
 
 import json
+import os
+import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,8 +12,9 @@ import jsonschema
 import pytest
 
 from slicebase import Slicebase, SlicebaseError
+from slicebase.errors import Exit
 from tests.kills import Killed, killed_at
-from tests.moves.memories import filled, first_session, purge_something
+from tests.moves.memories import filled, first_session, purge_something, restored
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -111,8 +114,49 @@ def test_files_of_others_in_the_folder_stay_and_a_folder_of_others_is_refused(
         with pytest.raises(SlicebaseError) as caught:
             memory.export_workspace(tmp_path / name)
         assert caught.value.code == code
-    with pytest.raises(SlicebaseError):
-        memory.export_workspace(memory.workspace.library / "inside")
+
+
+def test_a_memory_holds_no_copy_of_itself(memory: Slicebase, tmp_path: Path) -> None:
+    root = memory.workspace.root
+    for place in (".slices/inside", ".slices/x.tar.zst", ".slicebase/cache/inside", ".slicebase/x.tar.zst", "."):
+        before = contents(root)
+        for copy in (memory.export_workspace, memory.backup):
+            with pytest.raises(SlicebaseError) as caught:
+                copy(root / place)
+            assert caught.value.code in ("outside-workspace", "file-exists", "bad-move"), place
+        assert contents(root) == before
+    memory.export_workspace(root / "shared")
+    memory.backup(root / "b.tar.zst")
+
+
+def test_the_attributes_of_git_that_others_wrote_in_the_folder_stay(memory: Slicebase, tmp_path: Path) -> None:
+    (tmp_path / "e").mkdir()
+    (tmp_path / "e" / ".gitattributes").write_text("*.bin filter=lfs\n")
+    for _ in range(2):
+        memory.export_workspace(tmp_path / "e")
+        assert (tmp_path / "e" / ".gitattributes").read_text() == "*.bin filter=lfs\n"
+    with Slicebase.init(tmp_path / "again") as other:
+        assert other.import_workspace(tmp_path / "e").exit == Exit.DONE
+
+
+def test_a_folder_of_git_in_the_library_is_left_out_and_said(memory: Slicebase, tmp_path: Path) -> None:
+    (memory.workspace.library / ".git").mkdir()
+    (memory.workspace.library / ".git" / "config").write_text("[core]")
+    made, exported = memory.backup(tmp_path / "b.tar.zst"), memory.export_workspace(tmp_path / "e")
+    assert [name.strip("'") for name in (*made.left_out, *exported.left_out)] == [".git", ".git"]
+
+
+def test_names_that_differ_in_capital_letters_are_kept_and_moved(memory: Slicebase, tmp_path: Path) -> None:
+    for name in ("Notes.txt", "notes.txt"):
+        (memory.workspace.library / name).write_text(name)
+    memory.backup(tmp_path / "b.tar.zst")
+    memory.export_workspace(tmp_path / "e")
+    restored(tmp_path / "b.tar.zst", tmp_path / "r")
+    with Slicebase.init(tmp_path / "again") as other:
+        assert other.import_workspace(tmp_path / "e").exit == Exit.DONE
+    for root in ("r", "again"):
+        assert (tmp_path / root / ".slices" / "Notes.txt").read_text() == "Notes.txt"
+        assert (tmp_path / root / ".slices" / "notes.txt").read_text() == "notes.txt"
 
 
 def test_what_a_killed_process_left_is_removed_by_the_next(memory: Slicebase, tmp_path: Path) -> None:
@@ -164,6 +208,28 @@ def test_an_older_manifest_beside_newer_files_is_written_again(memory: Slicebase
         memory.export_workspace(folder)
     assert caught.value.code == "bad-move"
     assert "own.jsonl:3" in str(caught.value)
+
+
+def test_what_others_keep_in_the_folder_stops_no_export_that_was_interrupted(memory: Slicebase, tmp_path: Path) -> None:
+    folder = tmp_path / "e"
+    memory.export_workspace(folder)
+    before = contents(folder)
+    rows = sorted((folder / "sessions").iterdir())[0]
+    others = [
+        "slices/bad\udcff.txt", "slices/a\\b", "slices/two\nlines", "slices/.git/config", "texts/notes.txt",
+        "runs/notes.txt", f"sessions/{rows.stem} (copy).jsonl", f"texts/{rows.name}",
+    ]  # fmt: skip
+    for name in others:
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_bytes(b"no line of an export")
+    shutil.copy(rows, folder / others[-2])
+    shutil.copy(folder / "texts" / "session" / rows.name, folder / others[-1])
+    os.mkfifo(folder / "slices" / "pipe")
+    (folder / ".exporting").touch()
+    memory.export_workspace(folder)
+    assert {name: data for name, data in contents(folder).items() if name not in others} == before
+    with Slicebase.init(tmp_path / "again") as other:
+        assert other.import_workspace(folder).exit == Exit.DONE
 
 
 def test_no_write_follows_a_link_out_of_the_folder(memory: Slicebase, tmp_path: Path) -> None:

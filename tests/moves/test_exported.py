@@ -19,7 +19,7 @@ from slicebase.moves.exported import listed_file, place_of_rows, place_of_texts,
 from slicebase.moves.lines import ROW_LINE, FileHead, encoded, moved_row, row_line
 from slicebase.moves.manifest import ExportManifest, export_manifest_bytes, manifest_of
 from slicebase.moves.survey import surveyed
-from slicebase.truth.transfer import MovedRow, shared_head, shared_key
+from slicebase.truth.transfer import MovedRow, Transfer, shared_head, shared_key
 from tests.conversations import chain, name, store, turn
 from tests.moves.memories import everything, filled, purge_something
 from tests.moves.test_export import contents
@@ -40,10 +40,16 @@ def listed_again(folder: Path) -> None:
     try:
         manifest = surveyed(folder)
     except SlicebaseError:  # it cannot be read: only the digests of the files follow
-        old = msgspec.json.decode((folder / "manifest.json").read_bytes(), type=ExportManifest)
-        files = {path: listed_file(folder, path) for path in old.by_path() if (folder / path).exists()}
-        manifest = manifest_of(files, old.heads)
-    (folder / "manifest.json").write_bytes(export_manifest_bytes(manifest))
+        listed_as_before(folder)
+    else:
+        (folder / "manifest.json").write_bytes(export_manifest_bytes(manifest))
+
+
+def listed_as_before(folder: Path) -> None:
+    """Lets the manifest list the files as they are, with the heads that it had."""
+    old = msgspec.json.decode((folder / "manifest.json").read_bytes(), type=ExportManifest)
+    files = {path: listed_file(folder, path) for path in old.by_path() if (folder / path).exists()}
+    (folder / "manifest.json").write_bytes(export_manifest_bytes(manifest_of(files, old.heads)))
 
 
 def taken(folder: Path, root: Path) -> tuple[Any, dict[str, Any]]:
@@ -347,6 +353,20 @@ def test_a_tombstone_that_no_purge_left_is_not_taken(forged: Forged, tmp_path: P
     assert not any("'t'" in row for row in rows["turns"])
 
 
+def test_a_time_that_is_none_is_not_taken(forged: Forged, tmp_path: Path) -> None:
+    with Slicebase.open(forged.folder.parent / "w") as memory:
+        memory.purge(f"turn:{name('x')}", reason="a test")
+        (purge,) = Transfer(memory.truth.database).purges()
+        memory.export_workspace(forged.folder)
+    forged.change("manifests.jsonl", "manifests", lambda rows: rows[0].update(recorded="yesterday"))
+    for path in (forged.folder / "purges.jsonl", forged.folder / "texts" / "session" / "t.jsonl"):
+        path.write_bytes(path.read_bytes().replace(purge.time.encode(), b"yesterday"))
+    listed_again(forged.folder)
+    report, rows = taken(forged.folder, tmp_path / "r")
+    assert {error.where.file for error in report.refused if error.where} == {"manifests", "session:t"}
+    assert not any("yesterday" in row for row in (*rows["manifests"], *rows["texts"]))
+
+
 def test_a_text_that_no_record_names_is_left_there(forged: Forged, tmp_path: Path) -> None:
     path = forged.folder / "texts" / "session" / "t.jsonl"
     line = {"hash": raw_digest(b"smuggled").hex(), "text": "smuggled"}
@@ -357,7 +377,9 @@ def test_a_text_that_no_record_names_is_left_there(forged: Forged, tmp_path: Pat
     assert not any("smuggled" in row for row in rows["texts"])
 
 
-@pytest.mark.parametrize("path", ["../x", "/tmp/x", "slices/../../x", "slices//x", "slices/a\\b", "slices/a\nb"])
+@pytest.mark.parametrize(
+    "path", ["../x", "/tmp/x", "slices/../../x", "slices//x", "slices/a\\b", "slices/a\nb", "slices/.git/x"]
+)
 def test_a_path_that_leads_out_of_the_folder_is_refused(path: str, forged: Forged, tmp_path: Path) -> None:
     (forged.folder.parent / "x").write_text("outside")
     manifest = json.loads((forged.folder / "manifest.json").read_text())
@@ -411,6 +433,6 @@ def test_owners_are_read_from_their_own_files(forged: Forged, tmp_path: Path) ->
     """A file that says that it is of another owner is refused."""
     path = forged.folder / "sessions" / "t.jsonl"
     path.write_bytes(path.read_bytes().replace(b"session:t", b"session:s", 1))
-    listed_again(forged.folder)
+    listed_as_before(forged.folder)
     report, _ = taken(forged.folder, tmp_path / "r")
     assert report.exit == Exit.REFUSED

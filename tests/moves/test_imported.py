@@ -1,5 +1,7 @@
 """Imports of a memory: equal where there was none, united where there was, and nothing lost in a conflict."""
 
+import json
+import os
 import shutil
 import subprocess
 import sys
@@ -15,6 +17,7 @@ from slicebase import Slicebase
 from slicebase.core.hashing import digest
 from slicebase.errors import Exit, SlicebaseError
 from slicebase.graph.turn import Edge
+from slicebase.moves.imported import is_workspace_export
 from slicebase.truth.transfer import Transfer, heads_digest
 from tests.conversations import name, store, turn
 from tests.moves.memories import everything, filled, first_session, library, purge_something
@@ -330,6 +333,56 @@ def test_a_payload_that_both_have_in_other_versions_is_a_conflict(two: Any) -> N
     assert [each.what for each in other.export_workspace(folder).conflicts] == ["slices/payloads/x.txt"]
     (one.workspace.library / "payloads" / "x.txt").write_text("newer")
     assert one.export_workspace(folder).written == ("slices/payloads/x.txt",)
+
+
+def test_an_export_to_a_folder_that_is_only_ahead_is_no_conflict(two: Any) -> None:
+    one, other, folder = two
+    (page,) = library(one)
+    for number in range(3):
+        one.library.define(page.removesuffix(".slice"), [f"meta.one={number}"])
+        one.export_workspace(folder)
+        done = other.export_workspace(folder)
+        assert (done.written, done.ahead, done.conflicts) == ((), (f"slices/{page}",), ())
+        assert other.import_workspace(folder).exit == Exit.DONE
+    for memory in (one, other):  # of the versions, one is kept to merge with
+        kept = [path for path in (memory.workspace.root / ".slicebase/cache/exchanged").iterdir() if not path.suffix]
+        assert len(kept) == 1
+
+
+def test_a_conflict_of_a_page_is_resolved_by_whoever_writes_what_both_should_have(two: Any) -> None:
+    one, other, folder = two
+    (page,) = library(one)
+    for memory, word in ((one, "One"), (other, "Other")):
+        memory.library.define(page.removesuffix(".slice"), [f"title={word}"])
+    one.export_workspace(folder)
+    assert other.import_workspace(folder).exit == Exit.CONFLICT
+    other.library.define(page.removesuffix(".slice"), ["title=One and other"])
+    assert other.export_workspace(folder).conflicts
+    (folder / "slices" / page).unlink()
+    assert other.export_workspace(folder).conflicts == ()
+    assert one.import_workspace(folder).exit == Exit.DONE
+    assert library(one) == library(other)
+
+
+def test_a_manifest_that_a_tool_has_formatted_is_one(two: Any, tmp_path: Path) -> None:
+    _, _, folder = two
+    text = (folder / "manifest.json").read_text()
+    (folder / "manifest.json").write_text(json.dumps(json.loads(text), indent=2))
+    assert is_workspace_export(folder)
+    with Slicebase.init(tmp_path / "c") as third:
+        assert third.import_workspace(folder).exit == Exit.DONE
+
+
+def test_a_file_that_cannot_be_read_costs_only_itself(two: Any, tmp_path: Path) -> None:
+    one, other, folder = two
+    (page,) = library(one)
+    one.library.define(page.removesuffix(".slice"), ["title=New"])
+    new = one.library.create("Another", "Another page.").id
+    one.export_workspace(folder)
+    (folder / "slices" / page).unlink()
+    os.mkfifo(folder / "slices" / page)
+    done = other.import_workspace(folder)
+    assert (done.exit, done.taken) == (Exit.REFUSED, (f"slices/{new}.slice",))
 
 
 def test_an_older_folder_brings_nothing_back(two: Any, tmp_path: Path) -> None:

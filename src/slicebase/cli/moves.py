@@ -45,7 +45,7 @@ def backup(ctx: click.Context, path: str, as_json: bool) -> None:
         return
     print_text(str(made.path))
     for name in made.left_out:
-        note(f"left out  {name}: it is no regular file")
+        note(f"left out  {name}: it is no regular file with a name that can be moved")
     note(f"{counted(made.files, 'file')} and the database {made.database}, {made.bytes:,} bytes; heads {made.heads}")
 
 
@@ -111,7 +111,7 @@ def export_workspace(ctx: click.Context, path: str, as_json: bool) -> int:
         if done.purged:
             note(f"purged    {counted(done.purged, 'text')} taken out of the earlier export")
         for name in done.left_out:
-            note(f"left out  {name}: it is no regular file")
+            note(f"left out  {name}: it is no regular file with a name that can be moved")
         for name in done.broken:
             note(f"BROKEN    {name}: it contradicts its hash, and was not written; `tt verify` says more")
         _print_conflicts(done.conflicts)

@@ -19,7 +19,8 @@ ARCHIVE_SUFFIX: Final = ".tar.zst"
 MAGIC: Final = b"\x28\xb5\x2f\xfd"  # with which everything that zstd compresses begins
 _LEVEL: Final = 9  # always the same one, for the same bytes
 _BLOCK: Final = 512  # bytes of which a tar is made
-_LARGEST_HEADER: Final = 8192  # bytes of the long name of a file
+_LARGEST_HEADER: Final = 8192  # bytes of what does not fit into a header: a long name, a size of 8 GiB and more
+_LONGEST_SIZE: Final = 19  # digits of a size
 _WINDOW: Final = 1 << 27  # bytes that zstd may look back
 _READ: Final = 1 << 20
 # A text that repeats itself becomes some hundred times smaller. What grows more than that was made to fill a disk.
@@ -103,7 +104,7 @@ class _Stream(io.RawIOBase):
 
 
 def _members(stream: Any, path: Path, most: int) -> Iterator[Member]:
-    read, long_name, seen = 0, None, set[str]()
+    read, more, seen = 0, dict[str, str](), set[str]()
     while True:
         block = _exactly(stream, _BLOCK, path)
         if not any(block):
@@ -114,30 +115,32 @@ def _members(stream: Any, path: Path, most: int) -> Iterator[Member]:
             header = tarfile.TarInfo.frombuf(block, "utf-8", "strict")
         except (tarfile.TarError, ValueError) as error:
             raise bad_archive(path, f"a header cannot be read: {error}") from None
-        read += _BLOCK + header.size
-        if header.size < 0 or read > most:
+        is_more = header.type == tarfile.XHDTYPE and not more and header.size <= _LARGEST_HEADER
+        size = header.size if is_more else _size(more.pop("size", None), header.size, path)
+        read += _BLOCK + size
+        if size < 0 or read > most:
             raise SlicebaseError(
                 "too-large",
                 f"unpacked, it has more than {most:,} bytes",
                 hint="an archive of ours is never that much smaller than its content",
                 where=Where(str(path)),
             )
-        if header.type == tarfile.XHDTYPE and long_name is None and header.size <= _LARGEST_HEADER:
-            long_name = _long_name(_exactly(stream, header.size, path), path)
-            _exactly(stream, -header.size % _BLOCK, path)
+        if is_more:
+            more = _more(_exactly(stream, size, path), path)
+            _exactly(stream, -size % _BLOCK, path)
             continue
-        name, long_name = long_name or header.name, None
+        name = more.pop("path", header.name)
         if header.type not in (tarfile.REGTYPE, tarfile.AREGTYPE):
             raise bad_archive(path, f"{name!a} is not a regular file")
         refuse_unsafe(name, str(path))
-        if name.casefold() in seen:
-            raise bad_archive(path, f"{name!a} is there twice, or with other capital letters")
-        seen.add(name.casefold())
-        chunks = _content(stream, header.size, path)
-        yield Member(name, header.size, chunks)
+        if name in seen:
+            raise bad_archive(path, f"{name!a} is there twice")
+        seen.add(name)
+        chunks = _content(stream, size, path)
+        yield Member(name, size, chunks)
         for _ in chunks:  # what nobody has read
             pass
-        _exactly(stream, -header.size % _BLOCK, path)
+        _exactly(stream, -size % _BLOCK, path)
 
 
 def _content(stream: Any, size: int, path: Path) -> Iterator[bytes]:
@@ -158,15 +161,31 @@ def _exactly(stream: Any, size: int, path: Path) -> bytes:
     return found
 
 
-def _long_name(data: bytes, path: Path) -> str:
-    """Returns the name in a header for long names, which has nothing else."""
-    length, _, rest = data.partition(b" ")
-    if not rest.startswith(b"path=") or not rest.endswith(b"\n") or length != str(len(data)).encode():
-        raise bad_archive(path, "a header says more than a name")
-    try:
-        return rest[5:-1].decode()
-    except UnicodeDecodeError:
-        raise bad_archive(path, "a name is not UTF-8") from None
+def _more(data: bytes, path: Path) -> dict[str, str]:
+    """Returns what a header for that says of the file after it: its name, its size, or both, and nothing else."""
+    found: dict[str, str] = {}
+    while data:
+        length = data.partition(b" ")[0]
+        end = int(length) if length.isdigit() and len(length) <= len(str(_LARGEST_HEADER)) else 0
+        key, is_there, value = data[len(length) + 1 : end].partition(b"=")
+        name = key.decode("ascii", "replace")
+        if name not in ("path", "size") or name in found or not is_there or value[-1:] != b"\n" or end > len(data):
+            raise bad_archive(path, "a header says more than a name and a size")
+        try:
+            found[name] = value[:-1].decode()
+        except UnicodeDecodeError:
+            raise bad_archive(path, "a name is not UTF-8") from None
+        data = data[end:]
+    return found
+
+
+def _size(stated: str | None, size: int, path: Path) -> int:
+    """Returns the size of a file: that of its header, which has none of 8 GiB and more, or the one before it."""
+    if stated is None:
+        return size
+    if not (stated.isascii() and stated.isdigit() and len(stated) <= _LONGEST_SIZE):
+        raise bad_archive(path, f"no file has the size {stated[:_LONGEST_SIZE]!a}")
+    return int(stated)
 
 
 def bad_archive(path: Path, message: str) -> SlicebaseError:

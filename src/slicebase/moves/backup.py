@@ -16,7 +16,7 @@ from slicebase.library.exported import EVERYTHING_EXPORTED, remember_export
 from slicebase.moves.archive import ARCHIVE_SUFFIX, Member, is_archive, packed
 from slicebase.moves.manifest import BACKUP
 from slicebase.moves.places import MANIFEST, SLICES
-from slicebase.moves.slices import library_files
+from slicebase.moves.slices import library_files, refuse_own
 from slicebase.truth.transfer import Transfer, copy_to, heads_digest
 from slicebase.verbs.parts import Parts
 from slicebase.workspace.atomic import left_behind, locked, own_temporary, read_chunks, remove, write_bytes
@@ -47,6 +47,7 @@ def backup(parts: Parts, to: Path) -> Backup:
         hint = "choose another name; a backup never replaces another"
         raise SlicebaseError("file-exists", f"{to} exists already", hint=hint, where=Where(str(to)))
     folder = real_path(to.parent)
+    refuse_own(parts.workspace, folder)
     for path in left_behind(folder):
         remove(path, within=folder)
     database, workspace = parts.truth.database, parts.workspace

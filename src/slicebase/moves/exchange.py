@@ -12,7 +12,7 @@ import msgspec
 
 from slicebase.core.hashing import digest, digest_of_pieces, raw_digest
 from slicebase.errors import SlicebaseError
-from slicebase.workspace.atomic import own_temporary, read_bytes, read_chunks, write_bytes
+from slicebase.workspace.atomic import own_temporary, read_bytes, read_chunks, remove, write_bytes
 from slicebase.workspace.boundary import private_folder
 from slicebase.workspace.workspace import EXCHANGED, Workspace
 
@@ -35,6 +35,7 @@ class SharedVersions:
         self._folder = workspace.local("cache", EXCHANGED)
         self._file = self._folder / f"{raw_digest(str(place).encode('utf-8', 'surrogateescape')).hex()[:32]}.json"
         self._known: dict[str, list[str]] = {}  # the digests of versions that both had, by path; the last one last
+        self._replaced: set[str] = set()  # versions that were the last ones
         self._is_changed = False
         with suppress(OSError, SlicebaseError, msgspec.MsgspecError):
             self._known = msgspec.json.decode(read_bytes(self._file), type=dict[str, list[str]])
@@ -46,6 +47,10 @@ class SharedVersions:
     def had(self, path: str) -> bool:
         """Returns whether some version of a file was exchanged."""
         return path in self._known
+
+    def is_last(self, path: str, data: bytes) -> bool:
+        """Returns whether this version of a file is the one that both had last."""
+        return self._known.get(path, [])[-1:] == [digest(data)]
 
     def base(self, path: str) -> bytes | None:
         """Returns the version that both had last, if it was kept."""
@@ -68,6 +73,7 @@ class SharedVersions:
         known = self._known.setdefault(path, [])
         if known[-1:] == [name]:
             return False
+        self._replaced.update(known[-1:])
         self._known[path] = [*(each for each in known if each != name), name]
         self._is_changed = True
         return True
@@ -76,6 +82,18 @@ class SharedVersions:
         """Writes what was noted. Where that cannot be written, the next exchange knows less."""
         if self._is_changed:
             self._write(self._file, msgspec.json.encode(self._known, order="sorted"))
+            self._remove_replaced()
+            self._is_changed = False
+
+    def _remove_replaced(self) -> None:
+        """Removes the bytes of versions that no exchange had last: only the last one is merged with."""
+        with suppress(OSError, SlicebaseError, msgspec.MsgspecError):
+            for path in self._folder.glob("*.json"):
+                known = msgspec.json.decode(read_bytes(path), type=dict[str, list[str]])
+                self._replaced.difference_update(each for names in known.values() for each in names[-1:])
+            for name in self._replaced:
+                remove(self._folder / name[7:], within=self._folder)
+            self._replaced.clear()
 
     def _write(self, path: Path, data: bytes) -> None:
         with suppress(OSError, SlicebaseError):

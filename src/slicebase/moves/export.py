@@ -27,10 +27,10 @@ from slicebase.moves.exported import (
 )
 from slicebase.moves.lines import FileHead, PurgeLine, encoded, row_line, text_line
 from slicebase.moves.manifest import ListedFile, export_manifest_bytes, manifest_of
-from slicebase.moves.places import MANIFEST, SLICES, TEXTS
+from slicebase.moves.places import MANIFEST, README_FILE, SCHEMAS, SLICES, TEXTS
 from slicebase.moves.schemas import README, export_schemas
-from slicebase.moves.slices import library_files
-from slicebase.moves.survey import EXPORTING, README_FILE, SCHEMAS, found_export, surveyed
+from slicebase.moves.slices import library_files, refuse_own
+from slicebase.moves.survey import EXPORTING, found_export, surveyed
 from slicebase.truth.chains import Chain
 from slicebase.truth.transfer import (
     OWNED,
@@ -57,7 +57,8 @@ from slicebase.workspace.atomic import (
 from slicebase.workspace.boundary import not_a_file, real_path
 from slicebase.workspace.stage import folder_locked, stage, staging
 
-_ATTRIBUTES: Final = ".gitattributes"  # git leaves the ends of lines as they are
+_ATTRIBUTES: Final = ".gitattributes"
+_AS_IT_IS: Final = b"* -text\n"  # git leaves the ends of lines as they are
 
 
 class ExportReport(NamedTuple):
@@ -76,17 +77,18 @@ class ExportReport(NamedTuple):
 def export_workspace(parts: Parts, to: Path) -> ExportReport:
     """Exports a workspace into a folder, or into an archive if the path is named as one."""
     if is_archive(to):
+        refuse_own(parts.workspace, real_path(to.parent))
         return _to_archive(parts, real_path(to.parent) / to.name)
     folder = real_path(to)
+    refuse_own(parts.workspace, folder)
+    if folder == parts.workspace.root:
+        hint = "name a folder in it, or beside it"
+        raise SlicebaseError("file-exists", "it is the workspace itself", hint=hint, where=Where(str(folder)))
     with file_errors(folder):
         try:
             create_folder(folder, within=folder.parent)
         except FileExistsError:
             raise not_a_file(folder) from None
-    if folder.is_relative_to(parts.workspace.library):
-        raise SlicebaseError(
-            "outside-workspace", "the library cannot hold an export of itself", where=Where(str(folder))
-        )
     with folder_locked(folder):
         remember_export(parts.workspace, EVERYTHING_EXPORTED, folder)
         return _exported(parts, folder, folder)
@@ -155,6 +157,7 @@ class _Export:
             with suppress(FileNotFoundError):  # gone since the folder was listed
                 write = self._slice if file.name.endswith(SUFFIX) else self._payload
                 write(f"{SLICES}/{file.name}", file.path)
+        self._exchange.save()  # one that is killed later has exchanged these
 
     def run(self) -> ExportReport:
         """Writes what the database has, and the manifest."""
@@ -169,7 +172,8 @@ class _Export:
         for owner in self._transfer.text_owners():
             if ours[f"{TEXTS}/{owner}"] != self._heads.get(f"{TEXTS}/{owner}"):
                 self._texts(owner)
-        self._plain(_ATTRIBUTES, b"* -text\n")
+        if _ATTRIBUTES in self._files or _bytes_of(self._folder / _ATTRIBUTES) in (None, _AS_IT_IS):
+            self._plain(_ATTRIBUTES, _AS_IT_IS)  # others may have written their own before
         self._plain(README_FILE, README.encode())
         for name, schema in export_schemas().items():
             self._plain(f"{SCHEMAS}/{name}", schema)
@@ -177,7 +181,6 @@ class _Export:
         if (data := export_manifest_bytes(manifest)) != _bytes_of(self._folder / MANIFEST):
             self._put(MANIFEST, [data])
         remove(self._folder / EXPORTING, within=self._folder)
-        self._exchange.save()
         return ExportReport(
             self._folder, tuple(self._written), tuple(self._ahead), tuple(self._conflicts), self._purged,
             tuple(self._left_out), tuple(self._broken), manifest.digest,
@@ -299,6 +302,8 @@ class _Export:
         elif old is None or self._exchange.was_ours(path, digest(old)):
             self._write(path, [data])
             self._exchange.agree(path, data)
+        elif self._exchange.is_last(path, data):
+            self._ahead.append(path)
         else:
             self._conflicts.append(slice_conflict(path, data, old))
 

@@ -1,6 +1,7 @@
 """An export that is there: its files are read strictly, and every hash in them is derived again."""
 
-from collections.abc import Iterable
+from collections.abc import Iterator
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -23,7 +24,7 @@ from slicebase.moves.lines import (
 from slicebase.moves.manifest import ExportManifest, ListedFile, read_listing
 from slicebase.moves.places import TEXTS, name_of_owner
 from slicebase.truth.chains import linked
-from slicebase.truth.transfer import OWNED, SHARED, MovedPurge, MovedRow, MovedText
+from slicebase.truth.transfer import OWNED, MovedPurge, MovedRow, MovedText
 from slicebase.workspace.atomic import read_chunks
 
 PURGES: Final = "purges.jsonl"
@@ -69,19 +70,30 @@ class ExportFolder:
 
     def file(self, path: str) -> Path:
         """Returns where a listed file is. Raises `bad-move` where it is not the one that the manifest lists."""
+        for _ in self._chunks(path):
+            pass
+        return self.folder / path
+
+    def data(self, path: str) -> bytes:
+        """Returns the bytes of a listed file: those that were compared, also if the file changes meanwhile."""
+        return b"".join(self._chunks(path))
+
+    def _chunks(self, path: str) -> Iterator[bytes]:
         place, listed = self.folder / path, self.listed[path]
         for part in (place, *place.parents):
             if part == self.folder:
                 break
             if part.is_symlink():
                 raise bad_line("it is a symbolic link, or below one", Where(self.shown(path)))
+        hasher = sha256()
         try:
-            found = digest_of_pieces(read_chunks(place))[7:]
+            for chunk in read_chunks(place):
+                hasher.update(chunk)
+                yield chunk
         except FileNotFoundError:
             raise bad_line("the manifest lists it, and it is not there", Where(self.shown(path))) from None
-        if found != listed.sha256:
+        if (found := hasher.hexdigest()) != listed.sha256:
             raise bad_line(f"the manifest says {listed.sha256}, and there is {found}", Where(self.shown(path)))
-        return place
 
     def rows(self, path: str, owner: str) -> OwnerRows:
         """Returns the rows in a file, by table; none from a file that is not there."""
@@ -109,10 +121,6 @@ class ExportFolder:
         """Returns the sessions or runs that the heads name, in order."""
         names = (name.partition("/") for name in self.manifest.heads)
         return sorted({owner for table, slash, owner in names if slash and table in OWNED[kind]})
-
-    def text_owners(self) -> list[str]:
-        """Returns the owners of texts that the heads name, in order."""
-        return sorted(name.removeprefix(f"{TEXTS}/") for name in self.manifest.heads if name.startswith(f"{TEXTS}/"))
 
 
 def read_rows(path: Path, shown: str, owner: str | None = None) -> OwnerRows:
@@ -177,8 +185,3 @@ def listed_file(folder: Path, path: str) -> ListedFile:
     """Returns a file of an export as a manifest lists it."""
     place = folder / path
     return ListedFile(path, digest_of_pieces(read_chunks(place))[7:], place.stat().st_size)
-
-
-def shared_places() -> Iterable[tuple[str, str]]:
-    """Yields the shared tables with the paths of their files."""
-    yield from ((table, place_of_shared(table)) for table in SHARED)

@@ -11,6 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
+from slicebase.core.times import from_text
 from slicebase.errors import Exit, SlicebaseError, Where
 from slicebase.moves.archive import is_archive, unpacked
 from slicebase.moves.exchange import MoveConflict, SharedVersions
@@ -305,7 +306,8 @@ class _Import:
 
     def _take_manifest(self, row: MovedRow) -> bool:
         """Takes a manifest if the turns that it shows are here: they may be those of a session in conflict."""
-        name, _, text = row.values
+        name, recorded, text = row.values
+        from_text(recorded)
         owner = f"manifest:{name}"
         texts = self._texts(owner).texts
         given = texts.get(text)

@@ -1,5 +1,6 @@
 """The manifest of an export: what is in it, by digests, so that anybody can check it with sha256sum and jq."""
 
+import re
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -16,6 +17,9 @@ EXPORT: Final = "slicebase-workspace"  # the format in the manifest
 EXPORT_VERSION: Final = 1
 BACKUP: Final = "slicebase-backup"  # that of a backup
 _LARGEST: Final = 512 << 20  # bytes of a manifest
+
+
+_NAMED: Final = re.compile(rb'"format"\s*:\s*"' + EXPORT.encode() + b'"')  # also where a tool has formatted it
 
 
 class _Format(Struct):
@@ -61,7 +65,7 @@ def is_export(folder: Path) -> bool:
         data = read_bytes(folder / MANIFEST, most=_LARGEST)
     except (OSError, SlicebaseError):
         return False
-    return f'"format":"{EXPORT}"'.encode() in data
+    return _NAMED.search(data) is not None
 
 
 def read_listing(folder: Path, shown: str) -> ExportManifest:
@@ -83,9 +87,8 @@ def read_listing(folder: Path, shown: str) -> ExportManifest:
         raise _bad("the digest of its heads is another one than it states", where)
     for file in manifest.files:
         refuse_unsafe(file.path, str(where))
-    paths = [file.path.casefold() for file in manifest.files]
-    if len(set(paths)) < len(paths):
-        raise _bad("a file is listed twice, or with other capital letters", where)
+    if len(manifest.by_path()) < len(manifest.files):
+        raise _bad("a file is listed twice", where)
     return manifest
 
 

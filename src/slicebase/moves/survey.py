@@ -12,19 +12,20 @@ from slicebase.moves.exported import (
     PURGES,
     ExportFolder,
     listed_file,
+    place_of_rows,
     place_of_shared,
+    place_of_texts,
     read_rows,
     read_texts,
 )
 from slicebase.moves.lines import ROW_LINE, FileHead, read_lines
 from slicebase.moves.manifest import ExportManifest, ListedFile, manifest_of, read_listing
-from slicebase.moves.places import MANIFEST, SLICES, TEXTS
+from slicebase.moves.places import MANIFEST, README_FILE, SCHEMAS, SLICES, TEXTS, refuse_unsafe
 from slicebase.truth.chains import Chain
 from slicebase.truth.transfer import SHARED, Heads, head_of_texts, shared_head, shared_key
 
 EXPORTING: Final = ".exporting"  # is there while somebody exports: the manifest is older than the files then
-README_FILE: Final = "README.md"
-SCHEMAS: Final = "schemas"
+_LINES: Final = ".jsonl"
 
 
 def found_export(folder: Path) -> ExportFolder:
@@ -42,29 +43,66 @@ def found_export(folder: Path) -> ExportFolder:
 
 
 def surveyed(folder: Path) -> ExportManifest:
-    """Returns the manifest of what an interrupted export left, from every file that is one of an export."""
+    """Returns the manifest of what is in a folder, from every file that is one of an export.
+
+    What others keep beside them is none: other names, and copies of a file under another name.
+    """
     heads: Heads = {}
     files: dict[str, ListedFile] = {}
-    for place in sorted(folder.rglob("*")):
-        path = place.relative_to(folder).as_posix()
+    for path in _paths(folder):
         top = path.partition("/")[0]
-        if path.startswith(".") or place.is_symlink() or not place.is_file() or place.name.startswith("."):
-            continue
-        if top in ("sessions", "runs") or path in map(place_of_shared, SHARED):
-            for table, rows in read_rows(place, path).items():
-                owner = _owner_in(place, path)
-                name = table if table in SHARED else str(Chain(table, owner.partition(":")[2]))
-                keys = [shared_key(table, row.values) for row in rows] if table in SHARED else []
-                heads[name] = shared_head(keys) if keys else (rows[-1].seq, rows[-1].hash.hex())
-        elif top == TEXTS:
-            found = read_texts(place, path)
-            heads[f"{TEXTS}/{found.head.owner}"] = head_of_texts([found.texts[name] for name in sorted(found.texts)])
+        if top in ("sessions", "runs", TEXTS) or path in map(place_of_shared, SHARED):
+            found = _texts(folder / path, path) if top == TEXTS else _rows(folder / path, path)
+            if found is None:
+                continue
+            heads.update(found)
         elif top not in (SLICES, SCHEMAS, README_FILE, PURGES):
             continue
         files[path] = listed_file(folder, path)
     return manifest_of(files, heads)
 
 
+def _paths(folder: Path) -> list[str]:
+    """Returns the paths of the regular files in a folder that an export can list."""
+    found = []
+    for place in folder.rglob("*"):
+        path = os.fspath(place.relative_to(folder))
+        try:
+            refuse_unsafe(path, path)
+        except SlicebaseError:
+            continue
+        if not path.startswith(".") and not place.name.startswith(".") and not place.is_symlink() and place.is_file():
+            found.append(path)
+    return sorted(found)
+
+
+def _rows(place: Path, path: str) -> Heads | None:
+    """Returns the heads of the rows in a file; None where the file has another name than theirs."""
+    if not path.endswith(_LINES):
+        return None
+    owner = _owner_in(place, path)
+    kind, is_owned, name = owner.partition(":")
+    if path != (place_of_rows(kind, name) if is_owned and kind in ("session", "run") else place_of_shared(owner)):
+        return None
+    heads: Heads = {}
+    for table, rows in read_rows(place, path).items():
+        if table in SHARED:
+            heads[table] = shared_head(shared_key(table, row.values) for row in rows)
+        else:
+            heads[str(Chain(table, name))] = (rows[-1].seq, rows[-1].hash.hex())
+    return heads
+
+
+def _texts(place: Path, path: str) -> Heads | None:
+    """Returns the head of the texts in a file; None where the file has another name than theirs."""
+    if not path.endswith(_LINES):
+        return None
+    found = read_texts(place, path)
+    if path != place_of_texts(found.head.owner):
+        return None
+    return {f"{TEXTS}/{found.head.owner}": head_of_texts([found.texts[name] for name in sorted(found.texts)])}
+
+
 def _owner_in(place: Path, path: str) -> str:
-    head = next(iter(read_lines(place, path, ROW_LINE)))
+    head = next(iter(read_lines(place, path, ROW_LINE)), None)
     return head.owner if isinstance(head, FileHead) else ""

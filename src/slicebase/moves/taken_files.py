@@ -19,6 +19,8 @@ from slicebase.workspace.atomic import create_folder, locked, read_bytes, read_c
 from slicebase.workspace.workspace import create_local_folder
 
 _LARGEST_MERGED = 64 << 20  # bytes of a slice file that is merged
+# Errors that leave the other files as good as they are; `conflict` is that of a file that changes while it is read.
+_OF_ONE_FILE = frozenset({"bad-move", "not-a-file", "outside-workspace", "cannot-read", "conflict"})
 
 
 def take_files(
@@ -47,7 +49,8 @@ def take_files(
                 if not path.endswith(SUFFIX):
                     _take_payload(parts, export.file(path), place, path, exchange, taken, conflicts)
                     continue
-                new = _decided(export.file(path), place, path, exchange)
+                there = export.data(path)
+                new = _decided(there, place, path, exchange)
                 if isinstance(new, MoveConflict):
                     conflicts.append(new)
                 elif new is not None:
@@ -55,9 +58,9 @@ def take_files(
                     write_bytes(place, [new], within=workspace.root)
                     taken.append(path)
                 if not isinstance(new, MoveConflict):
-                    exchange.agree(path, read_bytes(export.file(path)))
+                    exchange.agree(path, there)
             except SlicebaseError as error:
-                if error.code not in ("bad-move", "not-a-file", "outside-workspace"):
+                if error.code not in _OF_ONE_FILE:
                     raise
                 refused.append(error.at(Where(path)))
 
@@ -83,9 +86,8 @@ def _take_payload(
     exchange.agree_on(path, there)
 
 
-def _decided(source: Path, place: Path, path: str, exchange: SharedVersions) -> bytes | MoveConflict | None:
+def _decided(there: bytes, place: Path, path: str, exchange: SharedVersions) -> bytes | MoveConflict | None:
     """Returns the bytes that a file gets here, None if it stays as it is, or the conflict."""
-    there = b"".join(read_chunks(source))
     try:
         here = read_bytes(place)
     except FileNotFoundError:

@@ -10,6 +10,7 @@ from typing import Any
 
 from slicebase.core.hashing import digest
 from slicebase.core.ids import uuid_bytes, uuid_of
+from slicebase.core.times import from_text
 from slicebase.errors import SlicebaseError
 from slicebase.graph.record import read_link, read_turn
 from slicebase.truth.acts import PURGE, PurgedText, PurgeRecord, act_row
@@ -77,6 +78,7 @@ class Intake:
         purge = self._purges.get((owner, f"sha256:{text.hash.hex()}", left, mark or ""))
         if purge is None:
             raise _refused(f"no purge left the tombstone of the text {text.hash.hex()} of {owner}")
+        from_text(purge.time)
         return purge
 
     # Derived tables
