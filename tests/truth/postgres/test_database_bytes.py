@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
 import slicebase
@@ -13,6 +14,8 @@ from slicebase import Slicebase
 from slicebase.truth.schema import CHAIN_COLUMNS, CHAINS
 from slicebase.truth.stored_graph import StoredGraph
 from slicebase.truth.truth import Truth
+from slicebase.workspace.server import URL_VARIABLE
+from tests.conversations import store, turn
 from tests.truth.postgres.conftest import Open, counting, ticking
 
 pytestmark = pytest.mark.postgres
@@ -104,3 +107,27 @@ def test_a_session_that_is_read_turn_by_turn_gives_the_same_slices(on_server: Op
                     assert isinstance(session, StoredGraph)
             found.append([memory.graph.select(anchor).export for anchor in anchors])
     assert found[0] == found[1]
+
+
+def test_settings_of_the_server_and_of_the_user_change_no_byte(
+    on_server: Open, server: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An administrator may set for a role how numbers and bytes are written; a user, which characters a client has."""
+    with on_server() as memory:
+        load(memory.truth, forest(200))
+        anchors = [row.id for row in forest(200).rows[::50]]
+        expected = [memory.graph.select(anchor).export for anchor in anchors]
+        root = memory.root
+        store(memory.truth, [turn("named", session="größe-ж")])
+        stored = rows(memory.truth)
+    with psycopg.connect(server, autocommit=True) as administrator:
+        administrator.execute("DROP ROLE IF EXISTS odd")
+        administrator.execute("CREATE ROLE odd LOGIN IN ROLE slicebase_writer")
+        for setting in ("extra_float_digits = -10", "bytea_output = 'escape'", "client_encoding = 'LATIN1'"):
+            administrator.execute(f"ALTER ROLE odd SET {setting}")
+    monkeypatch.setenv(URL_VARIABLE, server.replace("postgres:@", "odd@"))
+    monkeypatch.setenv("PGCLIENTENCODING", "SQL_ASCII")
+    with Slicebase.open(root) as memory:
+        assert [memory.graph.select(anchor).export for anchor in anchors] == expected
+        assert rows(memory.truth) == stored
+        assert memory.verify().status == "VERIFIED"
