@@ -216,6 +216,16 @@ def test_a_database_that_has_not_room_for_all_characters_is_refused(server: str,
     assert refused(lambda: Truth(tmp_path / "x.db", url=latin, create=True)).code == "no-database"
 
 
+def test_a_statement_that_took_too_long_for_the_server_is_not_another_process_that_writes(on_server: Open) -> None:
+    memory = on_server()
+    store(memory.truth, chain(4))
+    connection = memory.truth.database.connection
+    connection.execute("SET statement_timeout = 20")
+    error = refused(lambda: connection.execute("SELECT pg_sleep(5)"))
+    assert error.code == "no-server"
+    assert "statement_timeout" in (error.hint or "")
+
+
 def test_a_part_of_a_transaction_that_fails_leaves_nothing_and_the_rest_is_stored(on_server: Open) -> None:
     memory = on_server()
     store(memory.truth, chain(4))
