@@ -208,6 +208,24 @@ def test_a_database_without_our_tables_and_one_of_a_later_version_are_refused(se
     assert refused(lambda: Truth(tmp_path / "x.db", url=newer, create=True)).code == "database-newer"
 
 
+def test_a_database_that_has_not_room_for_all_characters_is_refused(server: str, tmp_path: Path) -> None:
+    with psycopg.connect(server, autocommit=True) as administrator:
+        administrator.execute("DROP DATABASE IF EXISTS of_latin")
+        administrator.execute("CREATE DATABASE of_latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0")
+    latin = server.replace("/postgres?", "/of_latin?")
+    assert refused(lambda: Truth(tmp_path / "x.db", url=latin, create=True)).code == "no-database"
+
+
+def test_a_statement_that_took_too_long_for_the_server_is_not_another_process_that_writes(on_server: Open) -> None:
+    memory = on_server()
+    store(memory.truth, chain(4))
+    connection = memory.truth.database.connection
+    connection.execute("SET statement_timeout = 20")
+    error = refused(lambda: connection.execute("SELECT pg_sleep(5)"))
+    assert error.code == "no-server"
+    assert "statement_timeout" in (error.hint or "")
+
+
 def test_a_part_of_a_transaction_that_fails_leaves_nothing_and_the_rest_is_stored(on_server: Open) -> None:
     memory = on_server()
     store(memory.truth, chain(4))

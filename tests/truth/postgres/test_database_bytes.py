@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
 import slicebase
@@ -14,6 +15,8 @@ from slicebase.truth.schema import CHAIN_COLUMNS, CHAINS
 from slicebase.truth.stored_graph import StoredGraph
 from slicebase.truth.transfer import Transfer
 from slicebase.truth.truth import Truth
+from slicebase.workspace.server import URL_VARIABLE
+from tests.conversations import store, turn
 from tests.truth.postgres.conftest import Open, counting, ticking
 
 pytestmark = pytest.mark.postgres
@@ -123,3 +126,27 @@ def test_a_memory_moves_between_the_databases_with_all_ids_and_hashes(
         assert Transfer(memory.truth.database).heads() == before
         assert memory.verify().status == "VERIFIED"
         assert memory.import_workspace(tmp_path / "export").taken == ()
+
+
+def test_settings_of_the_server_and_of_the_user_change_no_byte(
+    on_server: Open, server: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An administrator may set for a role how numbers and bytes are written; a user, which characters a client has."""
+    with on_server() as memory:
+        load(memory.truth, forest(200))
+        anchors = [row.id for row in forest(200).rows[::50]]
+        expected = [memory.graph.select(anchor).export for anchor in anchors]
+        root = memory.root
+        store(memory.truth, [turn("named", session="größe-ж")])
+        stored = rows(memory.truth)
+    with psycopg.connect(server, autocommit=True) as administrator:
+        administrator.execute("DROP ROLE IF EXISTS odd")
+        administrator.execute("CREATE ROLE odd LOGIN IN ROLE slicebase_writer")
+        for setting in ("extra_float_digits = -10", "bytea_output = 'escape'", "client_encoding = 'LATIN1'"):
+            administrator.execute(f"ALTER ROLE odd SET {setting}")
+    monkeypatch.setenv(URL_VARIABLE, server.replace("postgres:@", "odd@"))
+    monkeypatch.setenv("PGCLIENTENCODING", "SQL_ASCII")
+    with Slicebase.open(root) as memory:
+        assert [memory.graph.select(anchor).export for anchor in anchors] == expected
+        assert rows(memory.truth) == stored
+        assert memory.verify().status == "VERIFIED"

@@ -22,10 +22,12 @@ from slicebase.truth.schema import CHAINS
 
 LAYOUT: Final = 1
 _TRIES: Final = 3
+# What an administrator has set for a role, or a user in the environment, must not change how bytes and numbers arrive.
 # A machine that is gone without a word must not keep its lock for hours.
 _SETUP: Final = f"""
 SET search_path = slicebase; SET lock_timeout = {LONGEST_WAIT}; SET idle_in_transaction_session_timeout = '10min';
 SET tcp_keepalives_idle = 30; SET tcp_keepalives_interval = 10; SET tcp_keepalives_count = 3;
+SET client_encoding = 'UTF8'; SET bytea_output = 'hex'; SET extra_float_digits = 1;
 """
 _DIALECT: Final = Dialect(
     item="convert_from({0}, 'UTF8')::json ->> {1}",
@@ -201,6 +203,9 @@ def _ensure_layout(connection: PostgresConnection, *, create: bool) -> None:
 
 def _create_layout(connection: PostgresConnection) -> None:
     """Creates the tables. Another process may do that, or create the roles for another database, at the same time."""
+    if (encoding := connection.execute("SELECT current_setting('server_encoding')").get) != "UTF8":
+        hint = "create one with the encoding UTF8"
+        raise SlicebaseError("no-database", f"the database has the encoding {encoding}", hint=hint)
     schema = files("slicebase.truth.postgres").joinpath("schema.sql").read_text()
     for attempt in range(_TRIES):
         try:

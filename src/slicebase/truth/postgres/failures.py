@@ -8,7 +8,7 @@ from psycopg import errors
 from slicebase.errors import SlicebaseError
 from slicebase.workspace.disk import disk_full
 
-_WAITED: Final = (errors.LockNotAvailable, errors.QueryCanceled, errors.SerializationFailure, errors.DeadlockDetected)
+_WAITED: Final = (errors.LockNotAvailable, errors.SerializationFailure, errors.DeadlockDetected)
 _LOST: Final = (
     errors.AdminShutdown, errors.CrashShutdown, errors.CannotConnectNow, errors.IdleInTransactionSessionTimeout,
     errors.TooManyConnections,
@@ -21,6 +21,9 @@ def as_our_error(error: psycopg.Error) -> SlicebaseError:
     said = _first_line(error)
     if isinstance(error, _WAITED):
         return SlicebaseError("locked", f"another process is writing: {said}", hint="try again when it is done")
+    if isinstance(error, errors.QueryCanceled):
+        hint = "its administrator says how long a statement may take (statement_timeout)"
+        return SlicebaseError("no-server", f"PostgreSQL ended a statement: {said}", hint=hint)
     if isinstance(error, errors.DiskFull):
         return disk_full()
     if isinstance(error, errors.InsufficientPrivilege):
