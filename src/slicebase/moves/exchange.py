@@ -20,7 +20,7 @@ from slicebase.workspace.workspace import EXCHANGED, Workspace
 
 _LARGEST_BASE: Final = 4 << 20  # bytes of a version that is kept to merge with
 _KEPT: Final = 8  # versions of a file that are kept to merge with: as many exports can wait for a merge of git
-_MOST_BEFORE: Final = 64  # versions that are listed of a file
+_MOST_BEFORE: Final = 256  # versions that are listed of a file
 
 
 class MoveConflict(NamedTuple):
