@@ -404,6 +404,24 @@ def test_a_version_of_another_branch_of_git_is_merged_with_the_one_that_both_cam
     assert b"b: 2" in library(one)[page]
 
 
+def test_three_machines_in_a_ring_merge_a_log_in_a_place_that_is_new_to_one_of_them(two: Any, tmp_path: Path) -> None:
+    one, other, folder = two
+    log = one.library.create("Log", "A log.", type="jsonl").id
+    one.export_workspace(folder)
+    other.import_workspace(folder)
+    other.export_workspace(tmp_path / "bc")
+    with Slicebase.init(tmp_path / "c") as third:
+        third.import_workspace(tmp_path / "bc")
+        for memory, word in ((one, "one"), (third, "third")):
+            memory.library.remember(log, f"Row of {word}.")
+        third.export_workspace(tmp_path / "ca")
+        assert one.import_workspace(tmp_path / "ca").exit == Exit.DONE
+        one.export_workspace(tmp_path / "ca")
+        assert third.import_workspace(tmp_path / "ca").exit == Exit.DONE
+        assert library(one) == library(third)
+        assert all(f"Row of {word}.".encode() in library(one)[f"{log}.slice"] for word in ("one", "third"))
+
+
 def test_an_older_folder_brings_nothing_back(two: Any, tmp_path: Path) -> None:
     one, _, folder = two
     shutil.copytree(folder, tmp_path / "old")

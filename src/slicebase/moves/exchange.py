@@ -38,11 +38,11 @@ class SharedVersions:
         self._workspace = workspace
         self._folder = workspace.local("cache", EXCHANGED)
         self._file = self._folder / f"{raw_digest(str(place).encode('utf-8', 'surrogateescape')).hex()[:32]}.json"
-        self._known: dict[str, list[str]] = {}  # the digests of versions that both had, by path; the last one last
         self._replaced: set[str] = set()  # versions that are not among the last ones any more
         self._is_changed = False
-        with suppress(OSError, SlicebaseError, msgspec.MsgspecError):
-            self._known = msgspec.json.decode(read_bytes(self._file), type=dict[str, list[str]])
+        self._known = _read(self._file)
+        others = [_read(file) for file in sorted(self._folder.glob("*.json")) if file != self._file]
+        self._elsewhere = [known for known in others if known]
 
     def was_ours(self, path: str, data: bytes) -> bool:
         """Returns whether a version of a file was here when it was exchanged: it is no news."""
@@ -62,7 +62,7 @@ class SharedVersions:
         The one there was made from the versions `before`. What was exported last need not be one of them: the folder
         can be another branch of git by now, which never had it.
         """
-        name = next((each for each in reversed(self._known.get(path, ())) if each[7:] in before), None)
+        name = next((each for each in reversed(self._versions(path)) if each[7:] in before), None)
         if name is None:
             return None
         with suppress(OSError, SlicebaseError):
@@ -70,11 +70,16 @@ class SharedVersions:
             return data if digest(data) == name else None
         return None
 
-    def made_from(self, path: str, there: ListedFile | None) -> tuple[str, ...]:
+    def made_from(self, path: str, data: bytes, there: ListedFile | None) -> tuple[str, ...]:
         """Returns the versions that the one here was made from, which replaces the one there: the last ones of them."""
         listed = (*there.before, there.sha256) if there else ()
-        known = (each[7:] for each in self._known.get(path, ()))
-        return tuple(dict.fromkeys((*listed, *known)))[-_MOST_BEFORE:]
+        own, known = digest(data)[7:], [each[7:] for each in self._versions(path)]
+        return tuple(each for each in dict.fromkeys((*listed, *known)) if each != own)[-_MOST_BEFORE:]
+
+    def _versions(self, path: str) -> list[str]:
+        """Returns the versions that were exchanged here and in other places: the one here was made from all of them."""
+        elsewhere = [each for known in self._elsewhere for each in known.get(path, ())]
+        return [*elsewhere, *self._known.get(path, ())]
 
     def agree(self, path: str, data: bytes) -> None:
         """Notes that both have this version now."""
@@ -108,6 +113,13 @@ class SharedVersions:
         with suppress(OSError, SlicebaseError):
             private_folder(self._workspace.root, self._folder)
             write_bytes(path, [data], within=self._workspace.root, private=True, temporary=own_temporary())
+
+
+def _read(file: Path) -> dict[str, list[str]]:
+    """Returns the digests of the versions that were exchanged with one place, by path; the last one last."""
+    with suppress(OSError, SlicebaseError, msgspec.MsgspecError):
+        return msgspec.json.decode(read_bytes(file), type=dict[str, list[str]])
+    return {}
 
 
 def slice_conflict(path: str, here: bytes, there: bytes) -> MoveConflict:

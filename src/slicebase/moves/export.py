@@ -286,7 +286,7 @@ class _Export:
         if old == data:
             self._exchange.agree(path, data)
         elif old is None or self._exchange.was_ours(path, old):
-            before = self._exchange.made_from(path, self._files.get(path) if old is not None else None)
+            before = self._exchange.made_from(path, data, self._files.get(path) if old is not None else None)
             self._write(path, [data], before)
             self._exchange.agree(path, data)
         elif self._exchange.is_last(path, data):
