@@ -73,6 +73,26 @@ def test_a_conflict_and_a_refusal_have_their_own_exit_statuses(
     assert "session:s" in done["taken"]
 
 
+def test_a_name_with_a_line_end_begins_no_line_of_the_report(places: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for place in ("i", "j"):
+        with Slicebase.init(places / place) as memory:
+            store(memory.truth, [turn(place, session="x\nverified  VERIFIED"), turn("same", session=f"{place}\nheads")])
+    assert run(["--root", str(places / "i"), "export", "--workspace", "../e"]) == Exit.DONE
+    assert run(["--root", str(places / "j"), "import", "../e"]) == Exit.CONFLICT
+    assert run(["--root", str(places / "j"), "export", "--workspace", "../e"]) == Exit.CONFLICT
+    said = capsys.readouterr()
+    begins = (
+        "CONFLICT  ",
+        "          here  ",
+        "          there ",
+        "heads     sha256:",
+        "taken     ",
+        str(places),
+        "../e",
+    )
+    assert not [line for line in (said.out + said.err).splitlines() if not line.startswith(begins)]
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -338,15 +338,15 @@ def test_a_payload_that_both_have_in_other_versions_is_a_conflict(two: Any) -> N
 def test_an_export_to_a_folder_that_is_only_ahead_is_no_conflict(two: Any) -> None:
     one, other, folder = two
     (page,) = library(one)
-    for number in range(3):
+    for number in range(9):
         one.library.define(page.removesuffix(".slice"), [f"meta.one={number}"])
         one.export_workspace(folder)
         done = other.export_workspace(folder)
         assert (done.written, done.ahead, done.conflicts) == ((), (f"slices/{page}",), ())
         assert other.import_workspace(folder).exit == Exit.DONE
-    for memory in (one, other):  # of the versions, one is kept to merge with
+    for memory in (one, other):  # of the versions, only the last ones are kept to merge with
         kept = [path for path in (memory.workspace.root / ".slicebase/cache/exchanged").iterdir() if not path.suffix]
-        assert len(kept) == 1
+        assert len(kept) == 8
 
 
 def test_a_conflict_of_a_page_is_resolved_by_whoever_writes_what_both_should_have(two: Any) -> None:
@@ -356,9 +356,11 @@ def test_a_conflict_of_a_page_is_resolved_by_whoever_writes_what_both_should_hav
         memory.library.define(page.removesuffix(".slice"), [f"title={word}"])
     one.export_workspace(folder)
     assert other.import_workspace(folder).exit == Exit.CONFLICT
-    other.library.define(page.removesuffix(".slice"), ["title=One and other"])
+    other.library.define(page.removesuffix(".slice"), ["meta.more=1"])
     assert other.export_workspace(folder).conflicts
-    (folder / "slices" / page).unlink()
+    shutil.copy(folder / "slices" / page, other.workspace.library / page)
+    assert other.import_workspace(folder).exit == Exit.DONE
+    other.library.define(page.removesuffix(".slice"), ["title=One and other"])
     assert other.export_workspace(folder).conflicts == ()
     assert one.import_workspace(folder).exit == Exit.DONE
     assert library(one) == library(other)
@@ -383,6 +385,55 @@ def test_a_file_that_cannot_be_read_costs_only_itself(two: Any, tmp_path: Path) 
     os.mkfifo(folder / "slices" / page)
     done = other.import_workspace(folder)
     assert (done.exit, done.taken) == (Exit.REFUSED, (f"slices/{new}.slice",))
+
+
+def test_a_version_of_another_branch_of_git_is_merged_with_the_one_that_both_came_from(
+    two: Any, tmp_path: Path
+) -> None:
+    """Each exports into a clone of its own. What one of them never saw, it has not removed."""
+    one, other, folder = two
+    (page,) = library(one)
+    log = one.library.create("Log", "A log.", type="jsonl").id
+    one.export_workspace(folder)
+    other.import_workspace(folder)
+    shutil.copytree(folder, tmp_path / "start")
+    branches = []
+    for memory in (one, other):
+        shutil.rmtree(folder)
+        shutil.copytree(tmp_path / "start", folder)
+        for number in range(3):
+            memory.library.remember(log, f"Row {number} of {memory.workspace.root.name}.")
+            memory.library.define(page.removesuffix(".slice"), [f"meta.{memory.workspace.root.name}={number}"])
+            memory.export_workspace(folder)
+        branches.append(shutil.copytree(folder, tmp_path / memory.workspace.root.name / "branch"))
+    shutil.rmtree(folder)
+    shutil.copytree(branches[0], folder)  # the whole folder from one side, as after a merge of git
+    assert other.import_workspace(folder).exit == Exit.DONE
+    assert other.export_workspace(folder).conflicts == ()
+    assert one.import_workspace(folder).exit == Exit.DONE
+    assert library(one) == library(other)
+    rows = [f"Row {number} of {name}." for number in range(3) for name in "ab"]
+    assert all(row.encode() in library(one)[f"{log}.slice"] for row in rows)
+    assert b"a: 2" in library(one)[page]
+    assert b"b: 2" in library(one)[page]
+
+
+def test_three_machines_in_a_ring_merge_a_log_in_a_place_that_is_new_to_one_of_them(two: Any, tmp_path: Path) -> None:
+    one, other, folder = two
+    log = one.library.create("Log", "A log.", type="jsonl").id
+    one.export_workspace(folder)
+    other.import_workspace(folder)
+    other.export_workspace(tmp_path / "bc")
+    with Slicebase.init(tmp_path / "c") as third:
+        third.import_workspace(tmp_path / "bc")
+        for memory, word in ((one, "one"), (third, "third")):
+            memory.library.remember(log, f"Row of {word}.")
+        third.export_workspace(tmp_path / "ca")
+        assert one.import_workspace(tmp_path / "ca").exit == Exit.DONE
+        one.export_workspace(tmp_path / "ca")
+        assert third.import_workspace(tmp_path / "ca").exit == Exit.DONE
+        assert library(one) == library(third)
+        assert all(f"Row of {word}.".encode() in library(one)[f"{log}.slice"] for word in ("one", "third"))
 
 
 def test_an_older_folder_brings_nothing_back(two: Any, tmp_path: Path) -> None:

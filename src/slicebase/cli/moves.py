@@ -45,7 +45,7 @@ def backup(ctx: click.Context, path: str, as_json: bool) -> None:
         return
     print_text(str(made.path))
     for name in made.left_out:
-        note(f"left out  {name}: it is no regular file with a name that can be moved")
+        _told("left out", f"{name}: it is no regular file with a name that can be moved")
     note(f"{counted(made.files, 'file')} and the database {made.database}, {made.bytes:,} bytes; heads {made.heads}")
 
 
@@ -107,13 +107,13 @@ def export_workspace(ctx: click.Context, path: str, as_json: bool) -> int:
     else:
         print_text(f"{done.path}: {counted(len(done.written), 'file')} written")
         for name in done.ahead:
-            note(f"ahead     {name}: there is more of it there; `tt import` takes it")
+            _told("ahead", f"{name}: there is more of it there; `tt import` takes it")
         if done.purged:
             note(f"purged    {counted(done.purged, 'text')} taken out of the earlier export")
         for name in done.left_out:
-            note(f"left out  {name}: it is no regular file with a name that can be moved")
+            _told("left out", f"{name}: it is no regular file with a name that can be moved")
         for name in done.broken:
-            note(f"BROKEN    {name}: it contradicts its hash, and was not written; `tt verify` says more")
+            _told("BROKEN", f"{name}: it contradicts its hash, and was not written; `tt verify` says more")
         _print_conflicts(done.conflicts)
         note(f"heads     {done.heads}")
     return Exit.CONFLICT if conflicts else Exit.FINDINGS if done.broken else Exit.DONE
@@ -132,7 +132,7 @@ def is_export_of_workspace(path: str) -> bool:
 
 def import_workspace(ctx: click.Context, path: str, as_json: bool) -> int:
     """Takes an export into the workspace of this call, which is created if there is none, and prints what was taken."""
-    progress = (lambda what: note(f"taking {what} …")) if sys.stderr.isatty() else (lambda what: None)
+    progress = (lambda what: _told("taking", f"{what} …")) if sys.stderr.isatty() else (lambda what: None)
     done = open_base(ctx, create=True).import_workspace(path, progress=progress)
     if as_json:
         verdict = done.verdict
@@ -146,7 +146,7 @@ def import_workspace(ctx: click.Context, path: str, as_json: bool) -> int:
         return done.exit
     print_text(f"taken     {_taken(done.taken)}")
     for error in done.refused:
-        note(f"refused   {error} [{error.code}]")
+        _told("refused", f"{error} [{error.code}]")
     if done.kept:
         note(f"kept      {counted(done.kept, 'text')} that were purged there: `tt purge` takes them here, too")
     _print_conflicts(done.conflicts)
@@ -166,6 +166,13 @@ def _taken(names: "Sequence[str]") -> str:
 
 def _print_conflicts(conflicts: "Sequence[MoveConflict]") -> None:
     for conflict in conflicts:
-        note(f"CONFLICT  {conflict.what}: both sides have what the other has not, and both stay as they are")
-        note(f"          here  {conflict.here}")
-        note(f"          there {conflict.there}")
+        _told("CONFLICT", f"{conflict.what}: both sides have what the other has not, and both stay as they are")
+        _told("          here ", f"{conflict.here}")
+        _told("          there", f"{conflict.there}")
+
+
+def _told(kind: str, text: str) -> None:
+    """Prints a line with names that others chose: a line end in one begins no line that looks like ours."""
+    from slicebase.workspace.writer import one_line  # imported here for a fast start of the other commands
+
+    note(f"{kind:<9} {one_line(text)}")

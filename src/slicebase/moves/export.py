@@ -300,7 +300,8 @@ class _Export:
         if old == data:
             self._exchange.agree(path, data)
         elif old is None or self._exchange.was_ours(path, digest(old)):
-            self._write(path, [data])
+            before = self._exchange.made_from(path, data, self._files.get(path) if old is not None else None)
+            self._write(path, [data], before)
             self._exchange.agree(path, data)
         elif self._exchange.is_last(path, data):
             self._ahead.append(path)
@@ -312,7 +313,7 @@ class _Export:
         if _bytes_of(self._folder / path) != data or path not in self._files:
             self._write(path, [data])
 
-    def _write(self, path: str, chunks: Iterable[bytes]) -> None:
+    def _write(self, path: str, chunks: Iterable[bytes], before: tuple[str, ...] = ()) -> None:
         hasher, size = sha256(), 0
 
         def counted() -> Iterator[bytes]:
@@ -323,7 +324,7 @@ class _Export:
                 yield chunk
 
         self._put(path, counted())
-        self._files[path] = ListedFile(path, hasher.hexdigest(), size)
+        self._files[path] = ListedFile(path, hasher.hexdigest(), size, before)
         self._written.append(path)
 
     def _put(self, path: str, chunks: Iterable[bytes]) -> None:

@@ -26,12 +26,13 @@ class _Format(Struct):
     format: str = ""
 
 
-class ListedFile(Struct, frozen=True, forbid_unknown_fields=True):
-    """A file of an export."""
+class ListedFile(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A file of an export. Of a slice file, also the digests of the versions that it was made from, oldest first."""
 
     path: str
     sha256: Annotated[str, Meta(pattern=r"^[0-9a-f]{64}$")]
     size: Annotated[int, Meta(ge=0)]
+    before: tuple[Annotated[str, Meta(pattern=r"^[0-9a-f]{64}$")], ...] = ()
 
 
 class ExportManifest(Struct, frozen=True, forbid_unknown_fields=True):

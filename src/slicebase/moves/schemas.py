@@ -22,7 +22,7 @@ read it or to check it.
 | `evidence.jsonl`, `manifests.jsonl`, `policies.jsonl`, `policy_names.jsonl`, `blobs.jsonl` | what all share |
 | `texts/*/*.jsonl` | the texts that records name, by owner: contents of turns, payloads of events, quotes, contexts |
 | `purges.jsonl` | what was purged, when and why; a purged text has only its digest |
-| `slices/` | the slice files and payloads, as they are |
+| `slices/` | the slice files and payloads, as they are; `before` in the manifest names the versions they came from |
 | `schemas/` | JSON Schemas of the lines and of the manifest |
 
 The first line of a `.jsonl` file says what it has (`lines`) and whose it is (`owner`). A `record` is the text of the

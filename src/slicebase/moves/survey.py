@@ -7,6 +7,8 @@ import os
 from pathlib import Path
 from typing import Final
 
+from msgspec.structs import replace
+
 from slicebase.errors import SlicebaseError, Where
 from slicebase.moves.exported import (
     PURGES,
@@ -49,6 +51,7 @@ def surveyed(folder: Path) -> ExportManifest:
     """
     heads: Heads = {}
     files: dict[str, ListedFile] = {}
+    known = _listed_before(folder)
     for path in _paths(folder):
         top = path.partition("/")[0]
         if top in ("sessions", "runs", TEXTS) or path in map(place_of_shared, SHARED):
@@ -58,8 +61,23 @@ def surveyed(folder: Path) -> ExportManifest:
             heads.update(found)
         elif top not in (SLICES, SCHEMAS, README_FILE, PURGES):
             continue
-        files[path] = listed_file(folder, path)
+        files[path] = _with_versions(listed_file(folder, path), known.get(path))
     return manifest_of(files, heads)
+
+
+def _listed_before(folder: Path) -> dict[str, ListedFile]:
+    """Returns the files that the manifest lists, which is older than they are; none where it cannot be read."""
+    try:
+        return read_listing(folder, folder.name).by_path()
+    except SlicebaseError:
+        return {}
+
+
+def _with_versions(file: ListedFile, known: ListedFile | None) -> ListedFile:
+    """Returns a slice file with the versions that it was made from, as far as an older manifest says so."""
+    if known is None or not file.path.startswith(f"{SLICES}/"):
+        return file
+    return replace(file, before=known.before) if known.sha256 == file.sha256 else file
 
 
 def _paths(folder: Path) -> list[str]:

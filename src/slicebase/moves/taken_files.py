@@ -13,6 +13,7 @@ from slicebase.files.links import SUFFIX
 from slicebase.files.merge import merge_bytes
 from slicebase.moves.exchange import MoveConflict, SharedVersions, digest_in, slice_conflict
 from slicebase.moves.exported import ExportFolder
+from slicebase.moves.manifest import ListedFile
 from slicebase.moves.places import SLICES
 from slicebase.verbs.parts import Parts
 from slicebase.workspace.atomic import create_folder, locked, read_bytes, read_chunks, write_bytes
@@ -50,7 +51,7 @@ def take_files(
                     _take_payload(parts, export.file(path), place, path, exchange, taken, conflicts)
                     continue
                 there = export.data(path)
-                new = _decided(there, place, path, exchange)
+                new = _decided(there, place, export.listed[path], exchange)
                 if isinstance(new, MoveConflict):
                     conflicts.append(new)
                 elif new is not None:
@@ -86,15 +87,16 @@ def _take_payload(
     exchange.agree_on(path, there)
 
 
-def _decided(there: bytes, place: Path, path: str, exchange: SharedVersions) -> bytes | MoveConflict | None:
+def _decided(there: bytes, place: Path, listed: ListedFile, exchange: SharedVersions) -> bytes | MoveConflict | None:
     """Returns the bytes that a file gets here, None if it stays as it is, or the conflict."""
+    path = listed.path
     try:
         here = read_bytes(place)
     except FileNotFoundError:
         return None if exchange.had(path) else there
     if here == there or exchange.was_ours(path, digest(there)):
         return None
-    base = exchange.base(path)
+    base = exchange.base(path, listed.before)
     if base is None:
         if there.startswith(here) or here.startswith(there):
             return there if len(there) > len(here) else None
