@@ -189,11 +189,12 @@ def left_behind(folder: Path) -> list[Path]:
         names = sorted(name for name in os.listdir(folder) if name.startswith(TEMPORARY))
     except OSError:
         return []
-    return [folder / name for name in names if not _is_being_written(name)]
+    return [folder / name for name in names if not names_running_process(name.removeprefix(TEMPORARY))]
 
 
-def _is_being_written(name: str) -> bool:
-    process = name.removeprefix(TEMPORARY).removeprefix("-").partition("-")[0]
+def names_running_process(rest: str) -> bool:
+    """Returns whether the rest of a temporary name begins with the number of a process that still runs."""
+    process = rest.removeprefix("-").partition("-")[0]
     try:
         os.kill(int(process), 0)
     except (ProcessLookupError, ValueError, OverflowError):

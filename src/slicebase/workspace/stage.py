@@ -13,7 +13,14 @@ from threading import get_native_id
 from typing import Final
 
 from slicebase.errors import SlicebaseError, Where
-from slicebase.workspace.atomic import file_errors, own_temporary, read_chunks, take_lock, write_bytes
+from slicebase.workspace.atomic import (
+    file_errors,
+    names_running_process,
+    own_temporary,
+    read_chunks,
+    take_lock,
+    write_bytes,
+)
 from slicebase.workspace.boundary import PRIVATE_MODE, inside, private_folder
 from slicebase.workspace.workspace import LOCAL, create_local_folder, own_folder
 
@@ -40,18 +47,8 @@ def remove_left_staging(root: Path) -> None:
     """Removes the staging folders of processes that were killed: they have copies of what is in the workspace."""
     with suppress(OSError):
         for name in os.listdir(root / LOCAL):
-            if name.startswith(_STAGING) and not _is_running(name.removeprefix(_STAGING).partition("-")[0]):
+            if name.startswith(_STAGING) and not names_running_process(name.removeprefix(_STAGING)):
                 shutil.rmtree(inside(root, root / LOCAL / name, linked=False), ignore_errors=True)
-
-
-def _is_running(process: str) -> bool:
-    try:
-        os.kill(int(process), 0)
-    except (ProcessLookupError, ValueError, OverflowError):
-        return False
-    except PermissionError:
-        pass  # it runs, for another user
-    return True
 
 
 def stage(folder: Path, name: str, chunks: Iterable[bytes]) -> Path:
